@@ -1,0 +1,175 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// DefaultStepTimeout is how long a step may run before its context ends.
+const DefaultStepTimeout = time.Minute
+
+// nameForm is the form of agent, step and effect names: 1 to 64 bytes.
+var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// Agent is a table of steps under a name and a version. A task that began on a
+// version ends on it: keep a version in the catalog for as long as tasks run on
+// it, and raise the version whenever the table or the state changes its meaning.
+type Agent struct {
+	name     string
+	version  int
+	steps    map[string]step
+	first    string
+	order    []string
+	card     Card
+	validate func(*a2a.Message) error
+	keyed    bool
+}
+
+// Step is one named step over the state S.
+type Step[S any] struct {
+	// Name is unique within the agent: 1 to 64 of a-z, 0-9, '.', '_', '-'.
+	Name string
+	// Run does the work. It must return when its context ends.
+	Run func(context.Context, *Task[S]) (Next, error)
+	// Timeout bounds one attempt; 0 means DefaultStepTimeout.
+	Timeout time.Duration
+	// Retry says how a failed attempt is tried again; the zero value means
+	// DefaultRetry.
+	Retry Retry
+}
+
+// Retry is a capped, growing delay between attempts. The actual delay is drawn
+// between 0 and the delay given here (full jitter).
+type Retry struct {
+	First    time.Duration // before the second attempt
+	Factor   float64
+	Max      time.Duration // at most so long
+	Attempts int           // in all; then the task fails
+}
+
+// DefaultRetry tries ten times: after 1 s, 2 s, 4 s … at most 5 minutes apart.
+func DefaultRetry() Retry {
+	return Retry{First: time.Second, Factor: 2, Max: 5 * time.Minute, Attempts: 10}
+}
+
+// Delay is the delay after a failed attempt (counted from 1), before jitter.
+func (r Retry) Delay(attempt int) time.Duration {
+	d := float64(r.First)
+	for range attempt - 1 {
+		if d *= r.Factor; d >= float64(r.Max) {
+			return r.Max
+		}
+	}
+	return min(time.Duration(d), r.Max)
+}
+
+// Card is what the agent card says about the agent (A2A §4.4.1).
+type Card struct {
+	Description string
+	Skills      []a2a.AgentSkill
+	InputModes  []string // media types; empty: text/plain
+	OutputModes []string // media types; empty: text/plain
+}
+
+type step struct {
+	timeout time.Duration
+	retry   Retry
+	run     func(context.Context, Input, Session) (Move, error)
+}
+
+// New makes an agent whose first step is the first in the table. It panics when
+// the table could never run: a bad or doubled name, a step without a function.
+func New[S any](name string, version int, steps ...Step[S]) *Agent {
+	a := &Agent{name: name, version: version, steps: make(map[string]step, len(steps))}
+	if !nameForm.MatchString(name) || version < 1 || len(steps) == 0 {
+		panic(fmt.Sprintf("agent %q version %d with %d steps: a name of %s, a version from 1 and at least one step are needed", name, version, len(steps), nameForm))
+	}
+	for _, s := range steps {
+		if _, doubled := a.steps[s.Name]; doubled || !nameForm.MatchString(s.Name) || s.Run == nil {
+			panic(fmt.Sprintf("agent %q version %d: step %q needs a unique name of %s and a function", name, version, s.Name, nameForm))
+		}
+		a.steps[s.Name] = erase(s)
+		a.order = append(a.order, s.Name)
+	}
+	a.first = steps[0].Name
+	return a
+}
+
+func erase[S any](s Step[S]) step {
+	out := step{timeout: s.Timeout, retry: s.Retry}
+	if out.timeout == 0 {
+		out.timeout = DefaultStepTimeout
+	}
+	if out.retry == (Retry{}) {
+		out.retry = DefaultRetry()
+	}
+	out.run = func(ctx context.Context, in Input, session Session) (Move, error) {
+		t := &Task[S]{ID: in.Task, ContextID: in.ContextID, Message: in.Message, Attempt: in.Attempt, in: in, session: session}
+		if len(in.State) > 0 {
+			if err := json.Unmarshal(in.State, &t.State); err != nil {
+				return Move{}, Permanent(fmt.Errorf("the checkpoint does not fit the state %T: %w", t.State, err))
+			}
+		}
+		next, err := s.Run(ctx, t)
+		if err != nil {
+			return Move{}, err
+		}
+		return t.move(next)
+	}
+	return out
+}
+
+// Describe is the agent with a card.
+func (a *Agent) Describe(c Card) *Agent {
+	b := *a
+	b.card = c
+	return &b
+}
+
+// Validate is the agent with a check of first messages. It runs at the door,
+// before anything is written: its error is answered as invalid parameters. It
+// must be quick and do no I/O.
+func (a *Agent) Validate(check func(*a2a.Message) error) *Agent {
+	b := *a
+	b.validate = check
+	return &b
+}
+
+// KeyedByMessageID is the agent with messageId as the submission key of
+// submissions that bring no other: the same messageId is the same task.
+func (a *Agent) KeyedByMessageID() *Agent {
+	b := *a
+	b.keyed = true
+	return &b
+}
+
+// Name is the agent's name.
+func (a *Agent) Name() string { return a.name }
+
+// Version is the agent's version.
+func (a *Agent) Version() int { return a.version }
+
+// First is the name of the first step.
+func (a *Agent) First() string { return a.first }
+
+// Steps are the names of the steps, in the order of the table.
+func (a *Agent) Steps() []string { return append([]string(nil), a.order...) }
+
+// Card is what Describe set.
+func (a *Agent) Card() Card { return a.card }
+
+// Check runs the validation of a first message.
+func (a *Agent) Check(m *a2a.Message) error {
+	if a.validate == nil {
+		return nil
+	}
+	return a.validate(m)
+}
+
+// Keyed says whether messageId is the submission key.
+func (a *Agent) Keyed() bool { return a.keyed }

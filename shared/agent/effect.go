@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// DefaultEffectTimeout bounds the call of an effect.
+const DefaultEffectTimeout = 30 * time.Second
+
+// Policy says how an effect in doubt is settled: one that was begun and whose
+// result was not recorded, because the process died or the call came back with
+// an error that does not say that nothing was done.
+type Policy string
+
+// Policies.
+const (
+	PolicyRetry     Policy = "retry"
+	PolicyReconcile Policy = "reconcile"
+	PolicyHold      Policy = "hold"
+)
+
+// EffectOption changes how an effect is run.
+type EffectOption func(*effectOptions)
+
+type effectOptions struct {
+	policy    Policy
+	request   any
+	timeout   time.Duration
+	reconcile func(context.Context, string) (any, bool, error)
+}
+
+// Reconcile settles an effect in doubt by asking the other side: ask returns the
+// result and true when the call was carried out, false when it surely was not. An
+// error leaves the effect in doubt for the next attempt.
+func Reconcile[R any](ask func(ctx context.Context, key string) (R, bool, error)) EffectOption {
+	return func(o *effectOptions) {
+		o.policy = PolicyReconcile
+		o.reconcile = func(ctx context.Context, key string) (any, bool, error) { return ask(ctx, key) }
+	}
+}
+
+// Hold leaves an effect in doubt to an operator: it is neither repeated nor
+// given up until one has settled it.
+func Hold() EffectOption { return func(o *effectOptions) { o.policy = PolicyHold } }
+
+// Request records what was asked for. A rerun that asks for something else under
+// the same name is refused: it is a programming error.
+func Request(v any) EffectOption { return func(o *effectOptions) { o.request = v } }
+
+// Within bounds the call; the default is DefaultEffectTimeout.
+func Within(d time.Duration) EffectOption { return func(o *effectOptions) { o.timeout = d } }
+
+// Effect makes an outside call that runs once. The name is unique within the
+// step; reruns of the step find the recorded result and do not call again. The
+// key is the same for every attempt: hand it to the other side, so that it
+// recognises a repetition.
+//
+// Guarantee: a recorded result is never asked for again. When the process dies
+// between the call and its record, the effect is in doubt and is settled by its
+// policy. Without an option that policy is to call again with the same key, which
+// is right only if the other side honours the key; otherwise use Reconcile or
+// Hold. Not guaranteed: that an outside system which ignores the key is called at
+// most once.
+//
+// An error of the call is returned as it is, for the step to return: the next
+// attempt settles the effect first.
+func Effect[R, S any](ctx context.Context, t *Task[S], name string, call func(ctx context.Context, key string) (R, error), opts ...EffectOption) (R, error) {
+	var zero R
+	o := effectOptions{policy: PolicyRetry, timeout: DefaultEffectTimeout}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	request, err := json.Marshal(o.request)
+	if err != nil {
+		return zero, Permanent(fmt.Errorf("the request of effect %q cannot be stored: %w", name, err))
+	}
+	start := EffectStart{Name: name, Policy: o.policy, Request: request, Timeout: o.timeout}
+	ticket, err := t.session.BeginEffect(ctx, start)
+	if err != nil {
+		return zero, err
+	}
+	if ticket.Act == EffectAsk {
+		if ticket, err = settleByAsking(ctx, t.session, ticket, o, start); err != nil {
+			return zero, err
+		}
+	}
+	if ticket.Act == EffectRecorded {
+		return decode[R](name, ticket.Result)
+	}
+	callCtx, cancel := context.WithDeadline(ctx, ticket.CallUntil)
+	defer cancel()
+	result, callErr := call(callCtx, ticket.Key)
+	if callErr != nil {
+		end := EffectEnd{Ticket: ticket, Kind: EndInDoubt}
+		if IsNotDone(callErr) {
+			end.Kind = EndNotDone
+		}
+		return zero, errors.Join(callErr, t.session.EndEffect(ctx, end))
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return zero, Permanent(fmt.Errorf("the result of effect %q cannot be stored: %w", name, err))
+	}
+	if err := t.session.EndEffect(ctx, EffectEnd{Ticket: ticket, Kind: EndDone, Result: raw, Evidence: "own call"}); err != nil {
+		return zero, err
+	}
+	return result, nil
+}
+
+// settleByAsking reconciles an effect in doubt: recorded, or free to be called.
+func settleByAsking(ctx context.Context, s Session, ticket Ticket, o effectOptions, start EffectStart) (Ticket, error) {
+	if o.reconcile == nil {
+		return ticket, &InDoubt{Effect: ticket.Name, Held: true}
+	}
+	askCtx, cancel := context.WithDeadline(ctx, ticket.CallUntil)
+	defer cancel()
+	result, found, err := o.reconcile(askCtx, ticket.Key)
+	if err != nil {
+		return ticket, err
+	}
+	end := EffectEnd{Ticket: ticket, Kind: EndNotDone, Evidence: "reconciled: not done"}
+	if found {
+		raw, err := json.Marshal(result)
+		if err != nil {
+			return ticket, Permanent(fmt.Errorf("the result of effect %q cannot be stored: %w", ticket.Name, err))
+		}
+		end = EffectEnd{Ticket: ticket, Kind: EndDone, Result: raw, Evidence: "reconciled: done"}
+	}
+	if err := s.EndEffect(ctx, end); err != nil {
+		return ticket, err
+	}
+	return s.BeginEffect(ctx, start)
+}
+
+func decode[R any](name string, raw json.RawMessage) (R, error) {
+	var out R
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return out, Permanent(fmt.Errorf("the recorded result of effect %q does not fit %T: %w", name, out, err))
+	}
+	return out, nil
+}

@@ -1,0 +1,227 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// Bounds of the optimistic loop. A commit that meets nobody takes one round.
+const (
+	maxRounds   = 16 // times another one may come first
+	maxTries    = 5  // times the ledger may be unavailable
+	firstPause  = 10 * time.Millisecond
+	pauseFactor = 2
+)
+
+// Authority decides commands and commits what was decided. It is the only place
+// that assigns sequences.
+type Authority struct {
+	Ledger Ledger
+	// Now is the clock of the authority: it stamps entries and judges deadlines.
+	Now func() time.Time
+	// NewID gives operation IDs; no two are equal.
+	NewID func() string
+}
+
+// Result is a command that was decided and committed.
+type Result struct {
+	// Task is the task after the commit, as far as this command is concerned.
+	Task lifecycle.Task
+	// Entries are the entries that the command wrote.
+	Entries []lifecycle.Entry
+	// Marked says that a cancellation waits for the holder.
+	Marked bool
+	// Answered is the pause that was closed, 0 for none.
+	Answered int
+}
+
+// Extra is what a commit carries beside its entries.
+type Extra struct {
+	// Receipt remembers the event under the sequence of its first entry.
+	Receipt *Receipt
+}
+
+// Load reads the head and, if there are any, the artifacts.
+func (a *Authority) Load(ctx context.Context, ref lifecycle.Ref) (lifecycle.Task, error) {
+	h, err := a.Ledger.Head(ctx, ref)
+	if err != nil {
+		return lifecycle.Task{}, err
+	}
+	return a.complete(ctx, h)
+}
+
+func (a *Authority) complete(ctx context.Context, h lifecycle.Head) (lifecycle.Task, error) {
+	t := lifecycle.Task{Head: h}
+	if h.Artifacts == 0 {
+		return t, nil
+	}
+	arts, err := a.Ledger.Artifacts(ctx, h.Ref())
+	if err != nil {
+		return t, err
+	}
+	t.Arts = make(map[a2a.ArtifactID]lifecycle.Artifact, len(arts))
+	for _, art := range arts {
+		t.Arts[art.ID] = art
+	}
+	return t, nil
+}
+
+// Do decides a command on a task as the caller knows it and commits what was
+// decided. When somebody else came first it decides again on what is there now.
+// A *lifecycle.Rejection is the answer that the command is not allowed; what it
+// came with is committed.
+func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Command, src lifecycle.Source, extra Extra) (Result, error) {
+	op := a.NewID()
+	for range maxRounds {
+		d, rejection := lifecycle.Decide(t, cmd, a.Now())
+		if rejection != nil && len(d.Events) == 0 {
+			return Result{Task: t}, rejection
+		}
+		var res Result
+		var err error
+		if d.Mark != nil {
+			res, err = a.mark(ctx, t, *d.Mark, op)
+		} else {
+			res, err = a.commit(ctx, t, d, src, op, extra)
+		}
+		conflict, overtaken := errors.AsType[*Conflict](err)
+		if !overtaken {
+			if err == nil {
+				err = rejection
+			}
+			return res, err
+		}
+		if t, err = a.complete(ctx, conflict.Current); err != nil {
+			return Result{}, err
+		}
+		if own := ownSuccess(conflict, op); own {
+			return a.recall(ctx, t, d, op, rejection)
+		}
+	}
+	return Result{}, ErrBusy
+}
+
+// ownSuccess recognises a commit whose answer was lost.
+func ownSuccess(c *Conflict, op string) bool { return c.NextOp == op || c.Current.Op == op }
+
+// recall answers for a commit that had succeeded: its entries are read back,
+// whatever was written after them.
+func (a *Authority) recall(ctx context.Context, t lifecycle.Task, d lifecycle.Decision, op string, rejection error) (Result, error) {
+	res := Result{Task: t, Answered: d.Answered}
+	if len(d.Events) > 0 {
+		entries, err := a.Ledger.Entries(ctx, t.Ref(), d.After.Seq, len(d.Events))
+		if err != nil {
+			return res, err
+		}
+		for _, e := range entries {
+			if e.OpID == op {
+				res.Entries = append(res.Entries, e)
+			}
+		}
+	}
+	return res, rejection
+}
+
+func (a *Authority) commit(ctx context.Context, t lifecycle.Task, d lifecycle.Decision, src lifecycle.Source, op string, extra Extra) (Result, error) {
+	next, entries, err := lifecycle.Seal(t, d, src, op, a.Now())
+	if err != nil {
+		return Result{}, err
+	}
+	c := Commit{Seen: t.Head, Head: next.Head, Entries: entries, Answered: d.Answered}
+	if err := collect(&c, next); err != nil {
+		return Result{}, err
+	}
+	if extra.Receipt != nil && len(entries) > 0 {
+		r := *extra.Receipt
+		r.Seq = entries[0].Seq
+		c.Receipts = append(c.Receipts, r)
+	}
+	err = a.persist(ctx, func() error { return a.Ledger.Commit(ctx, c) })
+	return Result{Task: next, Entries: entries, Answered: d.Answered}, err
+}
+
+// collect adds what the entries' chunks leave behind.
+func collect(c *Commit, next lifecycle.Task) error {
+	touched := map[a2a.ArtifactID]bool{}
+	for _, e := range c.Entries {
+		if e.Type != lifecycle.TypeChunk {
+			continue
+		}
+		ev, err := e.Event()
+		if err != nil {
+			return err
+		}
+		k := ev.Chunk
+		c.Chunks = append(c.Chunks, ChunkReceipt{Artifact: k.Artifact, Revision: k.Revision, Number: k.Number, Checksum: k.Checksum, Seq: e.Seq})
+		if !touched[k.Artifact] {
+			touched[k.Artifact] = true
+			c.Artifacts = append(c.Artifacts, next.Arts[k.Artifact])
+		}
+	}
+	return nil
+}
+
+func (a *Authority) mark(ctx context.Context, t lifecycle.Task, mark lifecycle.CancelMark, op string) (Result, error) {
+	err := a.persist(ctx, func() error { return a.Ledger.MarkCancel(ctx, t.Ref(), mark, t.Fence, op) })
+	if err == nil {
+		t.Cancel = &mark
+	}
+	return Result{Task: t, Marked: true}, err
+}
+
+// Create submits a task. When the key belongs to a task already, *KeyTaken says
+// to which; an own success whose answer was lost is a success.
+func (a *Authority) Create(ctx context.Context, ref lifecycle.Ref, cmd lifecycle.Submit, src lifecycle.Source, key *Key) (Result, error) {
+	op := a.NewID()
+	empty := lifecycle.Task{Head: lifecycle.Head{Tenant: ref.Tenant, Task: ref.Task}}
+	now := a.Now()
+	d, err := lifecycle.Decide(empty, cmd, now)
+	if err != nil {
+		return Result{}, err
+	}
+	next, entries, err := lifecycle.Seal(empty, d, src, op, now)
+	if err != nil {
+		return Result{}, err
+	}
+	c := Creation{Head: next.Head, Entries: entries, Key: key, Note: KeyNote{Task: ref.Task, RequestDigest: cmd.RequestDigest, Op: op}}
+	err = a.persist(ctx, func() error { return a.Ledger.Create(ctx, c) })
+	res := Result{Task: next, Entries: entries}
+	if taken, ok := errors.AsType[*KeyTaken](err); ok && taken.Note.Op == op {
+		return res, nil
+	}
+	if conflict, ok := errors.AsType[*Conflict](err); ok && ownSuccess(conflict, op) {
+		return res, nil
+	}
+	return res, err
+}
+
+// persist repeats a write whose outcome is unknown. The same operation ID makes
+// the repetition harmless.
+func (a *Authority) persist(ctx context.Context, write func() error) error {
+	pause := firstPause
+	for try := 1; ; try++ {
+		err := write()
+		if !errors.Is(err, ErrUnavailable) || try == maxTries {
+			return err
+		}
+		if err := wait(ctx, pause); err != nil {
+			return err
+		}
+		pause *= pauseFactor
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,145 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// Commit is the one write: entries and everything that belongs to them.
+type Commit struct {
+	// Seen is the head as the caller saw it. The write is refused unless the
+	// ledger's head has the same Seq, Fence, Generation and the same presence of a
+	// cancel mark.
+	Seen lifecycle.Head
+	// Head replaces it. Counters are not part of it.
+	Head lifecycle.Head
+	// Entries follow Seen.Seq without gap. None for leases and generations.
+	Entries []lifecycle.Entry
+	// Artifacts are the artifacts that the entries touched, as they are afterwards.
+	Artifacts []lifecycle.Artifact
+	// Chunks are the receipts of the entries' chunks; each coordinate is new.
+	Chunks []ChunkReceipt
+	// Receipts remember answered events; each is new.
+	Receipts []Receipt
+	// Answered marks a pause as answered, in the same transaction; 0 for none.
+	Answered int
+}
+
+// ChunkReceipt remembers what is at a coordinate (I6).
+type ChunkReceipt struct {
+	Artifact a2a.ArtifactID   `json:"artifact"`
+	Revision int              `json:"revision"`
+	Number   int              `json:"number"`
+	Checksum lifecycle.Digest `json:"checksum"`
+	Seq      uint64           `json:"seq"`
+}
+
+// Creation is the first commit of a task.
+type Creation struct {
+	Head    lifecycle.Head
+	Entries []lifecycle.Entry
+	// Key is claimed for the task; nil when the submission has none.
+	Key  *Key
+	Note KeyNote
+}
+
+// Key is a submission key within its scope. Hash covers principal, agent and key.
+type Key struct {
+	Tenant string
+	Hash   lifecycle.Digest
+}
+
+// KeyNote is what a submission key remembers.
+type KeyNote struct {
+	Task          a2a.TaskID       `json:"task"`
+	RequestDigest lifecycle.Digest `json:"requestDigest"`
+	Op            string           `json:"op"` // the operation that claimed it
+}
+
+// Receipt is the remembered answer to an event of a client or an outside
+// producer, found again by producer and event ID.
+type Receipt struct {
+	Producer string           `json:"producer"`
+	EventID  string           `json:"eventId"`
+	Digest   lifecycle.Digest `json:"digest"` // of what was sent
+	Seq      uint64           `json:"seq"`    // the entry that accepted it
+	Hits     int              `json:"hits"`
+}
+
+// Rejected is a command that was refused, kept beside the task.
+type Rejected struct {
+	At       time.Time        `json:"at"`
+	Producer string           `json:"producer"`
+	EventID  string           `json:"eventId,omitempty"`
+	Reason   lifecycle.Reason `json:"reason"`
+	Detail   string           `json:"detail"`
+	Fence    uint64           `json:"fence,omitempty"`
+}
+
+// Counts are kept beside the head and never folded.
+type Counts struct {
+	Rejections int `json:"rejections"`
+	Incidents  int `json:"incidents"` // rejections for conflicting content
+	Hits       int `json:"hits"`
+}
+
+// Token is the callback token of one attempt of an execution that waits.
+type Token struct {
+	Value      string
+	Generation uint64
+	Attempt    int
+}
+
+// Before orders tokens: a later generation wins, then a later attempt.
+func (t Token) Before(u Token) bool {
+	if t.Generation != u.Generation {
+		return t.Generation < u.Generation
+	}
+	return t.Attempt < u.Attempt
+}
+
+// Parked is the meeting point of token and answer.
+type Parked struct {
+	Token    Token
+	Answered bool
+}
+
+// ListQuery selects tasks of one tenant.
+type ListQuery struct {
+	Tenant    string
+	Agent     string // empty: all
+	ContextID string
+	State     a2a.TaskState
+	// Since keeps tasks whose status changed at or after it.
+	Since time.Time
+	// Now hides what has expired.
+	Now   time.Time
+	After *ListCursor
+	Limit int
+}
+
+// ListCursor is the last task of a page.
+type ListCursor struct {
+	StatusAt time.Time
+	Task     a2a.TaskID
+}
+
+// Page is a page of heads. Next is nil on the last one.
+type Page struct {
+	Heads []lifecycle.Head
+	Next  *ListCursor
+}
+
+// DueCursor is the last task of a page of due tasks.
+type DueCursor struct {
+	DueAt time.Time
+	Ref   lifecycle.Ref
+}
+
+// DuePage is a page of heads that are due.
+type DuePage struct {
+	Heads []lifecycle.Head
+	Next  *DueCursor
+}

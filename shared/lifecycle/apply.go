@@ -1,0 +1,127 @@
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+)
+
+// Apply folds one entry into a task. It checks what makes the history one
+// history (I1): the numbering, the chain and the payload's digest.
+func Apply(t Task, e Entry) (Task, error) {
+	if e.Task != t.Task {
+		return t, fmt.Errorf("entry %d belongs to task %s, not to %s", e.Seq, e.Task, t.Task)
+	}
+	if e.Seq != t.Seq+1 {
+		return t, fmt.Errorf("entry %d follows entry %d: the numbering has a gap", e.Seq, t.Seq)
+	}
+	if got := DigestBytes(e.Payload); got != e.PayloadDigest {
+		return t, fmt.Errorf("entry %d: the payload's digest is %s, recorded is %s", e.Seq, got, e.PayloadDigest)
+	}
+	if got := e.chainAfter(t.Chain); got != e.Chain {
+		return t, fmt.Errorf("entry %d: the chain gives %s, recorded is %s", e.Seq, got, e.Chain)
+	}
+	ev, err := e.Event()
+	if err != nil {
+		return t, err
+	}
+	return applyEvent(t, e, ev)
+}
+
+// Fold is the folded part of a task, from its entries alone.
+func Fold(ref Ref, entries []Entry) (Task, error) {
+	t := Task{Head: Head{Tenant: ref.Tenant, Task: ref.Task}}
+	for _, e := range entries {
+		var err error
+		if t, err = Apply(t, e); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// applyEvent is the one place where an event changes the folded state.
+func applyEvent(t Task, e Entry, ev Event) (Task, error) {
+	if err := checkMove(t, ev); err != nil {
+		return t, fmt.Errorf("entry %d (%s): %w", e.Seq, ev.Type, err)
+	}
+	t.Seq, t.Chain = e.Seq, e.Chain
+	t.Grants = 0
+	if e.Fence > 0 {
+		t.EntryFence = e.Fence
+	}
+	if ev.Submission != nil {
+		s := ev.Submission
+		t.ContextID, t.Agent, t.AgentVersion, t.Step = s.ContextID, s.Agent, s.AgentVersion, s.Step
+		t.Principal, t.Policy, t.LifeEndsAt = s.Principal, s.Policy, s.LifeEndsAt
+		t.AcceptedAt, t.Visit, t.RetainSecs = e.AcceptedAt, 1, s.RetainSeconds
+	}
+	if ev.State != "" && ev.State != t.State {
+		t.State, t.StatusAt = ev.State, e.AcceptedAt
+	}
+	switch ev.Type {
+	case TypeSubmitted, TypeReply:
+		t.MessageSeq = e.Seq
+		t.Pause = nil
+	case TypeAuthorized:
+		t.Pause, t.Challenge = nil, nil
+	case TypePaused:
+		t.Pauses = ev.Pause.Number
+		t.Pause = &Pause{Number: ev.Pause.Number, DeadlineAt: ev.Pause.DeadlineAt, Outcome: ev.Pause.Outcome, Named: ev.Pause.Named}
+		if ev.Pause.Challenge != nil {
+			t.Challenge = ev.Pause.Challenge
+		}
+	case TypeEnded:
+		t.Pause, t.Challenge, t.NextAt = nil, nil, time.Time{}
+		t.ExpiresAt = e.AcceptedAt.Add(time.Duration(t.RetainSecs) * time.Second)
+	}
+	if c := ev.Checkpoint; c != nil {
+		if c.Visit != t.Visit {
+			t.Attempt, t.NextAt = 0, time.Time{}
+		}
+		t.Step, t.Visit, t.CheckpointSeq = c.Step, c.Visit, e.Seq
+	}
+	if w := ev.Wait; w != nil {
+		t.NextAt, t.Attempt = w.Until, w.Attempt
+	}
+	if c := ev.Chunk; c != nil {
+		before, known := t.Arts[c.Artifact]
+		after := before.grow(*c, e.Seq)
+		if !known {
+			t.Artifacts++
+		}
+		if known && !before.Sealed {
+			t.Unsealed--
+		}
+		if !after.Sealed {
+			t.Unsealed++
+		}
+		t = t.withArtifact(after)
+	}
+	return t, nil
+}
+
+// checkMove holds every entry, also one read back, against the transition table.
+func checkMove(t Task, ev Event) error {
+	if t.Seq == 0 {
+		if ev.Type != TypeSubmitted || ev.State != Submitted || ev.Submission == nil || ev.Message == nil {
+			return fmt.Errorf("a task begins with a submission, not with %q", ev.Type)
+		}
+		return nil
+	}
+	if ev.Type == TypeSubmitted {
+		return fmt.Errorf("a task is submitted once")
+	}
+	if t.Terminal() {
+		return reject(PostTerminal, "the task has ended as %s", t.State)
+	}
+	if ev.Type == TypePaused && ev.Pause == nil {
+		return fmt.Errorf("a pause without its terms")
+	}
+	if ev.State == "" || ev.State == t.State {
+		return nil
+	}
+	if r := mayMove(t.State, ev.State, ev.Type == TypeAuthorized); r != nil {
+		return r
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package lifecycle
+
+import (
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// ExtensionURI is the A2A extension under which sequences, digests, pause
+// numbers and cursors travel as metadata.
+const ExtensionURI = "urn:holdfast:a2a:durable-task:v1"
+
+// blobScheme marks a part whose bytes are in the blob store. It never leaves
+// the product: views show an address, steps get the bytes.
+const blobScheme = "holdfast-blob:"
+
+// Kinds of a part that was moved to the blob store.
+const (
+	BlobText = "text"
+	BlobRaw  = "raw"
+	BlobData = "data"
+)
+
+// BlobRef names the bytes of a part in the blob store.
+type BlobRef struct {
+	Digest Digest
+	Bytes  int64
+	Kind   string // BlobText, BlobRaw or BlobData
+}
+
+// BlobPart is p with its content replaced by a reference.
+func BlobPart(p *a2a.Part, ref BlobRef) *a2a.Part {
+	out := &a2a.Part{Content: a2a.URL(blobScheme + string(ref.Digest)), Filename: p.Filename, MediaType: p.MediaType, Metadata: map[string]any{}}
+	for k, v := range p.Metadata {
+		out.Metadata[k] = v
+	}
+	out.Metadata[ExtensionURI] = map[string]any{"sha256": string(ref.Digest), "bytes": float64(ref.Bytes), "kind": ref.Kind}
+	return out
+}
+
+// AsBlob says whether a stored part is a reference, and to what.
+func AsBlob(p *a2a.Part) (BlobRef, bool) {
+	digest, ok := strings.CutPrefix(string(p.URL()), blobScheme)
+	if !ok {
+		return BlobRef{}, false
+	}
+	ref := BlobRef{Digest: Digest(digest)}
+	if m, ok := p.Metadata[ExtensionURI].(map[string]any); ok {
+		ref.Kind, _ = m["kind"].(string)
+		if n, ok := m["bytes"].(float64); ok {
+			ref.Bytes = int64(n)
+		}
+	}
+	return ref, true
+}

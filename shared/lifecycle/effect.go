@@ -1,0 +1,156 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// EffectState is how far an effect is.
+type EffectState string
+
+// Effect states. Begun and not recorded is in doubt: an intended effect whose
+// caller is gone is settled by its policy, never by hope (I7).
+const (
+	EffectIntended EffectState = "intended" // recorded before the call; in doubt once its caller is gone
+	EffectDone     EffectState = "done"     // the result is recorded; never called again
+	EffectFailed   EffectState = "failed"   // the call said that it did nothing; may be called again
+	EffectInDoubt  EffectState = "in-doubt" // the call came back without an answer
+)
+
+// EffectPolicy says how an effect in doubt is settled.
+type EffectPolicy string
+
+// Effect policies.
+const (
+	// PolicyRetry calls again with the same key: the other side honours it.
+	PolicyRetry EffectPolicy = "retry"
+	// PolicyReconcile asks the other side what became of the call.
+	PolicyReconcile EffectPolicy = "reconcile"
+	// PolicyHold leaves it to an operator.
+	PolicyHold EffectPolicy = "hold"
+)
+
+// Effect is the record of a named outside call.
+type Effect struct {
+	Visit         uint64          `json:"visit"`
+	Name          string          `json:"name"`
+	Key           string          `json:"key"` // handed to the other side
+	State         EffectState     `json:"state"`
+	Policy        EffectPolicy    `json:"policy"`
+	RequestDigest Digest          `json:"requestDigest"`
+	Holder        string          `json:"holder"`
+	Fence         uint64          `json:"fence"` // of the lease that intended it
+	IntendedAt    time.Time       `json:"intendedAt"`
+	CallUntil     time.Time       `json:"callUntil"` // no call is begun, nor goes on, after it
+	Calls         int             `json:"calls"`
+	Result        json.RawMessage `json:"result,omitempty"`
+	SettledAt     time.Time       `json:"settledAt,omitzero"`
+	// Evidence says how it was settled: its own call, a reconciliation, an operator.
+	Evidence string `json:"evidence,omitempty"`
+	// Revision is raised by each write and guards the next one.
+	Revision uint64 `json:"revision"`
+}
+
+// EffectKey is the key of an effect: stable over reruns of the visit, different
+// for every other visit.
+func EffectKey(task a2a.TaskID, visit uint64, name string) string {
+	return fmt.Sprintf("%s:%d:%s", task, visit, name)
+}
+
+// EffectRequest is what a step asks for.
+type EffectRequest struct {
+	Visit         uint64
+	Name          string
+	Policy        EffectPolicy
+	RequestDigest Digest
+	Holder        string
+	Fence         uint64
+	CallUntil     time.Time
+	// DeadBefore is proof that callers which intended anything before it are gone,
+	// zero where there is none.
+	DeadBefore time.Time
+}
+
+// EffectAct is what is to be done about an effect.
+type EffectAct string
+
+// What to do about an effect.
+const (
+	ActCall      EffectAct = "call"      // record the intent, then call
+	ActReturn    EffectAct = "return"    // the recorded result is the answer
+	ActReconcile EffectAct = "reconcile" // ask the other side, then settle
+	ActWait      EffectAct = "wait"      // its caller may still be calling; look again at callUntil
+	ActHold      EffectAct = "hold"      // an operator must settle it
+)
+
+// EffectDecision is the answer to an EffectRequest.
+type EffectDecision struct {
+	Act EffectAct
+	// Next is the record to write before a call (ActCall), or the one to settle.
+	Next Effect
+	// WaitUntil is set with ActWait.
+	WaitUntil time.Time
+}
+
+// DecideEffect says what to do about an effect. prev is its record, nil when it
+// was never begun.
+func DecideEffect(task a2a.TaskID, prev *Effect, req EffectRequest, now time.Time) (EffectDecision, error) {
+	if req.Name == "" || len(req.Name) > MaxNameBytes {
+		return EffectDecision{}, reject(LimitReached, "an effect's name has 1 to %d bytes", MaxNameBytes)
+	}
+	if !req.CallUntil.After(now) {
+		return EffectDecision{}, reject(NotDue, "no time is left to call effect %q", req.Name)
+	}
+	next := Effect{
+		Visit: req.Visit, Name: req.Name, Key: EffectKey(task, req.Visit, req.Name), State: EffectIntended,
+		Policy: req.Policy, RequestDigest: req.RequestDigest, Holder: req.Holder, Fence: req.Fence,
+		IntendedAt: Millis(now), CallUntil: Millis(req.CallUntil), Calls: 1, Revision: 1,
+	}
+	if prev == nil {
+		return EffectDecision{Act: ActCall, Next: next}, nil
+	}
+	next.Calls, next.Revision = prev.Calls+1, prev.Revision+1
+	if prev.RequestDigest != req.RequestDigest {
+		return EffectDecision{}, reject(ConflictingContent, "effect %q of visit %d was begun with another request", req.Name, req.Visit)
+	}
+	switch prev.State {
+	case EffectDone:
+		return EffectDecision{Act: ActReturn, Next: *prev}, nil
+	case EffectFailed:
+		return EffectDecision{Act: ActCall, Next: next}, nil
+	}
+	gone := !prev.CallUntil.After(now) || prev.IntendedAt.Before(req.DeadBefore) || prev.State == EffectInDoubt
+	if !gone {
+		return EffectDecision{Act: ActWait, Next: *prev, WaitUntil: prev.CallUntil}, nil
+	}
+	switch prev.Policy {
+	case PolicyRetry:
+		return EffectDecision{Act: ActCall, Next: next}, nil
+	case PolicyReconcile:
+		return EffectDecision{Act: ActReconcile, Next: next}, nil
+	default:
+		return EffectDecision{Act: ActHold, Next: *prev}, nil
+	}
+}
+
+// SettleEffect records what became of an effect. The result of a call is
+// accepted without the fence, for the call has happened; a recorded success is
+// never overwritten. A second, different result is a ConflictingContent
+// rejection, which the ledger keeps as an incident.
+func SettleEffect(prev Effect, state EffectState, result json.RawMessage, evidence string, now time.Time) (Effect, error) {
+	if len(result) > MaxEffectResultBytes {
+		return prev, reject(LimitReached, "the result of effect %q has %d bytes, the limit is %d", prev.Name, len(result), MaxEffectResultBytes)
+	}
+	if prev.State == EffectDone {
+		if state == EffectDone && string(prev.Result) != string(result) {
+			return prev, reject(ConflictingContent, "effect %q has a recorded result and got a different one", prev.Name)
+		}
+		return prev, nil
+	}
+	prev.State, prev.Result, prev.Evidence, prev.SettledAt = state, result, evidence, Millis(now)
+	prev.Revision++
+	return prev, nil
+}

@@ -1,0 +1,187 @@
+package lifecycle
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+func decideReport(t Task, c Report, now time.Time) (Decision, error) {
+	if r := holds(t, c.Holder, c.Fence); r != nil {
+		return Decision{}, r
+	}
+	if d, err := overdue(t, now); err != nil {
+		return d, err
+	}
+	if t.Cancel != nil {
+		return meetCancel(t, c)
+	}
+	if c.Verb == VerbCancel {
+		return Decision{}, reject(IllegalTransition, "no cancellation was requested")
+	}
+	if int(t.Seq)+len(c.Updates)+2 > MaxEntries-reservedEntries && !c.ends() {
+		return end(t, Failed, "entry limit", agentText("The task reached its limit of entries."))
+	}
+	return report(t, c, now)
+}
+
+func (c Report) ends() bool {
+	return c.Verb == VerbComplete || c.Verb == VerbReject || c.Verb == VerbFail
+}
+
+// meetCancel is the holder's answer to a requested cancellation: canceled, or
+// its own end if it had got there, with the request in the history.
+func meetCancel(t Task, c Report) (Decision, error) {
+	mark := *t.Cancel
+	if !c.ends() {
+		return canceled(t, mark)
+	}
+	clear := t
+	clear.Cancel = nil
+	d, err := report(clear, c, mark.At)
+	if err != nil {
+		return d, err
+	}
+	d.Events = append([]Event{{Type: TypeCancelRequested, Cancel: &mark}}, d.Events...)
+	return d, nil
+}
+
+// report builds the events of a report: one for each update, and the checkpoint
+// rides on the last.
+func report(t Task, c Report, now time.Time) (Decision, error) {
+	events, arts, err := updates(t, c)
+	if err != nil {
+		return Decision{}, err
+	}
+	t.Arts = arts
+	after := t.Head
+	switch c.Verb {
+	case VerbSubStep:
+		return Decision{After: after, Events: ride(events, &Checkpoint{Step: t.Step, Visit: t.Visit, State: c.State})}, nil
+	case VerbContinue:
+		if !c.Keep {
+			after.free()
+			after.DueAt = now.Add(c.Grace)
+		}
+		return Decision{After: after, Events: ride(events, &Checkpoint{Step: c.Next, Visit: t.Visit + 1, State: c.State})}, nil
+	case VerbSleep, VerbRetry, VerbWait:
+		w := Event{Type: TypeWaiting, Message: c.Message, Wait: &Wait{Until: Millis(c.Until), Reason: clip(c.Reason)}}
+		switch c.Verb {
+		case VerbSleep:
+			w.Checkpoint = &Checkpoint{Step: c.Next, Visit: t.Visit + 1, State: c.State}
+		case VerbRetry:
+			w.Wait.Attempt = t.Attempt + 1
+		default:
+			w.Wait.Attempt = t.Attempt
+		}
+		after.free()
+		after.DueAt = earlier(w.Wait.Until.Add(c.Grace), t.LifeEndsAt)
+		return Decision{After: after, Events: append(events, w)}, nil
+	case VerbPause:
+		return pause(t, c, events, now)
+	case VerbComplete:
+		for _, a := range t.Arts {
+			if !a.Sealed {
+				return Decision{}, reject(OpenArtifact, "artifact %q is open: seal it with a last chunk before completing", a.ID)
+			}
+		}
+		return ending(t, c, Completed, events)
+	case VerbReject:
+		return ending(t, c, Rejected, events)
+	case VerbFail:
+		return ending(t, c, Failed, events)
+	default:
+		return Decision{}, reject(IllegalTransition, "unknown verb %q", c.Verb)
+	}
+}
+
+func ending(t Task, c Report, state a2a.TaskState, events []Event) (Decision, error) {
+	d, err := end(t, state, c.Reason, c.Message)
+	if err != nil {
+		return d, err
+	}
+	d.Events = append(events, d.Events...)
+	return d, nil
+}
+
+func pause(t Task, c Report, events []Event, now time.Time) (Decision, error) {
+	terms := c.Pause
+	if terms == nil || !Interrupted(terms.State) {
+		return Decision{}, reject(IllegalTransition, "a pause is for input or for authorization")
+	}
+	if r := mayMove(t.State, terms.State, false); r != nil {
+		return Decision{}, r
+	}
+	timeout := cmp.Or(terms.Timeout, DefaultPause)
+	if timeout < 0 || timeout > MaxPause {
+		return Decision{}, reject(LimitReached, "a pause lasts at most %s", MaxPause)
+	}
+	outcome := cmp.Or(terms.Outcome, Failed)
+	if outcome != Failed && outcome != Canceled {
+		return Decision{}, reject(IllegalTransition, "a pause that nobody answers ends as failed or canceled, not as %s", outcome)
+	}
+	p := &Pause{Number: t.Pauses + 1, DeadlineAt: now.Add(timeout), Outcome: outcome, Named: terms.Named}
+	if terms.State == AuthRequired {
+		if terms.Challenge == nil || terms.Challenge.Action == "" {
+			return Decision{}, reject(IllegalTransition, "a pause for authorization names the action to be authorized")
+		}
+		challenge := *terms.Challenge
+		challenge.Number, challenge.ExpiresAt = p.Number, p.DeadlineAt
+		p.Challenge = &challenge
+	}
+	after := t.Head
+	after.free()
+	after.DueAt = earlier(p.DeadlineAt, t.LifeEndsAt)
+	return Decision{After: after, Events: append(events, Event{
+		Type: TypePaused, State: terms.State, Message: c.Message, Pause: p,
+		Checkpoint: &Checkpoint{Step: c.Next, Visit: t.Visit + 1, State: c.State},
+	})}, nil
+}
+
+// updates gives chunks their coordinates and bounds the commit.
+func updates(t Task, c Report) ([]Event, map[a2a.ArtifactID]Artifact, error) {
+	if len(c.State) > MaxCheckpointBytes {
+		return nil, nil, reject(LimitReached, "the state has %d bytes, the limit is %d", len(c.State), MaxCheckpointBytes)
+	}
+	if len(c.Updates) > MaxEntriesPerCommit-2 {
+		return nil, nil, reject(LimitReached, "%d updates in one commit, the limit is %d", len(c.Updates), MaxEntriesPerCommit-2)
+	}
+	events := make([]Event, 0, len(c.Updates)+2)
+	touched := map[a2a.ArtifactID]bool{}
+	chunks := 0
+	for _, u := range c.Updates {
+		if u.Chunk == nil {
+			events = append(events, Event{Type: TypeProgress, Message: u.Message})
+			continue
+		}
+		placed, r := place(t.Arts, *u.Chunk, u.Append)
+		if r != nil {
+			return nil, nil, r
+		}
+		chunks++
+		touched[placed.Artifact] = true
+		if chunks > MaxChunksPerCommit || len(touched) > MaxArtifactsPerCommit {
+			return nil, nil, reject(LimitReached, "a commit takes %d chunks of %d artifacts: commit sub-steps", MaxChunksPerCommit, MaxArtifactsPerCommit)
+		}
+		events = append(events, Event{Type: TypeChunk, Chunk: &placed})
+		t = t.withArtifact(t.Arts[placed.Artifact].grow(placed, 0))
+	}
+	return events, t.Arts, nil
+}
+
+// ride puts the checkpoint on the last event, or on an entry of its own.
+func ride(events []Event, c *Checkpoint) []Event {
+	if len(events) == 0 {
+		return []Event{{Type: TypeCheckpoint, Checkpoint: c}}
+	}
+	events[len(events)-1].Checkpoint = c
+	return events
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,605 @@
+// Package holdfast_test keeps the tree as ARCHITECTURE.md promises it: a rule in prose that the tree breaks is
+// no rule. Every rule is a function over parsed files, so testdata/tidy/plants.txt can prove on planted sources
+// that it catches what it must and lets pass what it should. testdata/tidy/imports.txt is the import table.
+//
+// What a formatter or a type checker knows better is in .golangci.yml: gofmt, comments on exported names.
+package holdfast_test
+
+import (
+	_ "embed"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/holdfast-a2a/holdfast"
+
+// kits are libraries of test code: they import testing, and only test files import them.
+const kits = "shared/agent/agenttest shared/ledger/ledgertest"
+
+//go:embed testdata/tidy/imports.txt
+var importTable string
+
+//go:embed testdata/tidy/plants.txt
+var plantedSources string
+
+var table = parseTable(importTable)
+
+// rule is one promise about the tree.
+type rule struct {
+	name  string
+	check func([]*source, findings)
+}
+
+// rules name the promise; the messages say what to do instead.
+var rules = []rule{
+	{"imports follow the table", eachGo(checkImports)},
+	{"imports keep their names", eachGo(checkImportNames)},
+	// Timers pass (NewTimer, AfterFunc, context.WithTimeout): they wait, they do not tell the time, and
+	// testing/synctest drives them. The pure core does not even wait.
+	{"time is an argument", bans(
+		ban{"time", "Now Since Until", awayFromEntrance, "take the time as an argument, or a clock from the caller"},
+		ban{"time", "Sleep After Tick", awayFromEntrance, "select on a timer (time.NewTimer) and on the context: this wait cannot be stopped"},
+		ban{"time", "NewTimer NewTicker AfterFunc", inLifecycle, "return the instant and let the caller wait"})},
+	{"the environment is read at the entrance", bans(
+		ban{"os", "Getenv LookupEnv Environ ExpandEnv", awayFromEntrance, "take the value from the configuration that local or infra/boot reads once"},
+		ban{"syscall", "Getenv Environ", awayFromEntrance, "take the value from the configuration that local or infra/boot reads once"})},
+	{"tests wait for conditions", bans(
+		ban{"time", "Sleep", testsOfOurs, "wait for a condition: a channel, a signal of the code under test, testing/synctest; a sleep is too short on a slow machine and too long on a fast one"})},
+	{"only lifecycle builds an entry", eachGo(checkEntry)},
+	{"only ledger assigns a sequence", bans(
+		ban{module + "/" + lifecycleDir, sealFunc, awayFromLedger, "commit through the port: only shared/ledger assigns a sequence"})},
+	{"production is free of test code", eachGo(checkTestCode)},
+	{"names say what is inside", each(checkNames)},
+	{"nothing is called a manager", eachGo(checkManager)},
+	{"one package comment", checkPackageComments},
+	{"files stay short", eachGo(checkLength)},
+	{"nothing is left for later", lines(reminder, notSums, "do it now or open an issue: a reminder in the tree is never read")},
+	// A step table that could never run is the programmer's mistake, found at the first start.
+	{"errors are returned", bans(
+		ban{"builtin", "panic", outsideAgent, "return an error: only a step table that could never run may panic (shared/agent)"})},
+	{"only main exits", bans(
+		ban{"os", "Exit", outsideMain, "return the error: nothing but main ends the process"},
+		ban{"log", "Fatal* Panic*", outsideMain, "return the error: nothing but main ends the process"})},
+	{"no test is skipped", bans(
+		ban{"", "Skip Skipf SkipNow", testCode, "make the test run everywhere or remove it: a skipped test is one that nobody knows to be broken"})},
+	// Behind a tag `go test ./...` finds nothing and tells nobody.
+	{"tests need no build tag", lines(buildTag, isTest, "remove the build tag: tests run with plain go test")},
+	{"the license is there", checkLicense},
+	{"make targets exist", checkMake},
+	// Test data too: recorded output is where such paths come in.
+	{"nothing knows a machine", lines(machinePath, func(*source) bool { return true }, "write the path relative to the tree, or use a temporary folder")},
+}
+
+// The words are put together from halves, here and in the plants: no rule may catch itself.
+var (
+	reminder    = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|X` + `XX)\b`)
+	machinePath = regexp.MustCompile(`(^|[^\w./:-])/(ho` + `me|ro` + `ot|wo` + `rk)/`) // in a URL something stands before it
+	buildTag    = regexp.MustCompile(`^//go:build `)
+)
+
+// Where a ban holds.
+func isTest(s *source) bool         { return s.test && !s.data }
+func testCode(s *source) bool       { return s.test || s.kit() }
+func notSums(s *source) bool        { return s.path != "go.sum" && !s.data }
+func testsOfOurs(s *source) bool    { return s.test && !s.in("local/demo local/bench") }
+func inLifecycle(s *source) bool    { return s.file != nil && !s.test && s.in(lifecycleDir) }
+func outsideAgent(s *source) bool   { return !s.test && !s.in("shared/agent") }
+func outsideMain(s *source) bool    { return !s.test && s.file.Name.Name != "main" }
+func awayFromLedger(s *source) bool { return !s.in(lifecycleDir + " shared/ledger/**") }
+
+// awayFromEntrance: clock and environment are read where the program is put together. The laptop's interpreter
+// and ledger take the time as an argument like everyone else.
+func awayFromEntrance(s *source) bool {
+	return !s.test && (!s.in("infra/boot local/**") || s.in("local/asl local/sqlite"))
+}
+
+func TestTidy(t *testing.T) {
+	tree := load(t)
+	rows := rule{"rows match the folders", func(tree []*source, f findings) { checkRows(table, folders(tree), f) }}
+	words := rule{"the words that rules look for exist", checkDeadRules}
+	for _, r := range append([]rule{rows, words}, rules...) {
+		t.Run(r.name, func(t *testing.T) {
+			found := findings{}
+			r.check(tree, found)
+			for _, place := range slices.Sorted(maps.Keys(found)) {
+				t.Errorf("%s: %s", place, found[place])
+			}
+		})
+	}
+}
+
+// TestTidyCatches plants violations. A plant names its rule and, in full, the places that the rule must report;
+// one that names no place is the near miss that must pass. "every rule" is a tree without fault.
+func TestTidyCatches(t *testing.T) {
+	caught, passed := map[string]int{}, map[string]int{}
+	for _, p := range parsePlants(t, plantedSources) {
+		if p.rule != "every rule" && !slices.ContainsFunc(rules, func(r rule) bool { return r.name == p.rule }) {
+			t.Errorf("plant %q is for no rule", p.rule)
+		}
+		for _, r := range rules {
+			if p.rule != r.name && p.rule != "every rule" {
+				continue
+			}
+			found := findings{}
+			r.check(p.tree, found)
+			if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, p.want) {
+				t.Errorf("%s, %s: reported %q, want %q (%q)", r.name, p.title, got, p.want, found)
+			}
+			if caught[r.name] += len(p.want); len(p.want) == 0 && p.rule == r.name {
+				passed[r.name]++
+			}
+		}
+	}
+	for _, r := range rules {
+		if caught[r.name] == 0 || passed[r.name] == 0 {
+			t.Errorf("rule %q: %d planted violations, %d near misses; plant at least one of each", r.name, caught[r.name], passed[r.name])
+		}
+	}
+}
+
+func TestTidyCatchesRows(t *testing.T) {
+	rows := parseTable("here\ngone\nsoon planned: later\ncame planned: now\nmany/*\nodd ours: nowhere here")
+	found := findings{}
+	checkRows(rows, []string{"here", "came", "many/one", "odd"}, found)
+	want := []string{"row came", "row gone", "row odd, nowhere"}
+	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
+		t.Errorf("reported %q, want %q", got, want)
+	}
+}
+
+// Imports.
+
+// row is one line of the import table; its header explains the fields.
+type row struct{ dir, ours, outside, never, tests, planned string }
+
+func parseTable(text string) []row {
+	var rows []row
+	var names []string // pairs for the replacer
+	for line := range strings.Lines(text) {
+		if name, meaning, ok := strings.Cut(line, "="); ok && strings.HasPrefix(line, "$") {
+			names = append(names, strings.TrimSpace(name), strings.TrimSpace(meaning))
+			continue
+		}
+		var r row
+		field := &r.dir
+		fields := map[string]*string{"ours:": &r.ours, "outside:": &r.outside, "never:": &r.never, "tests:": &r.tests, "planned:": &r.planned}
+		for word := range strings.FieldsSeq(strings.NewReplacer(names...).Replace(line)) {
+			if next, ok := fields[word]; ok {
+				field = next
+			} else {
+				*field = strings.TrimSpace(*field + " " + word)
+			}
+		}
+		if r.dir != "" && !strings.HasPrefix(r.dir, "#") {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+func rowOf(dir string) (best row, ok bool) {
+	for _, r := range table {
+		if matches(r.dir, dir) && len(r.dir) >= len(best.dir) && best.dir != dir {
+			best, ok = r, true
+		}
+	}
+	return best, ok
+}
+
+// matches says whether pattern stands for the folder p: itself, with /** all below it, with /* right below it.
+func matches(pattern, p string) bool {
+	if base, ok := strings.CutSuffix(pattern, "/**"); ok {
+		return p == base || strings.HasPrefix(p, base+"/")
+	}
+	if base, ok := strings.CutSuffix(pattern, "/*"); ok {
+		return path.Dir(p) == base
+	}
+	return p == pattern
+}
+
+func matchesAny(patterns, p string) bool {
+	return slices.ContainsFunc(strings.Fields(patterns), func(pattern string) bool { return matches(pattern, p) })
+}
+
+// listed says whether an import path that is not ours, or a path above it, is in the list.
+func listed(list, p string) bool {
+	return slices.ContainsFunc(strings.Fields(list), func(base string) bool { return matches(base+"/**", p) })
+}
+
+func checkImports(s *source, f findings) {
+	r, ok := rowOf(s.dir())
+	if !ok {
+		f.at(s, 1, "folder %s has no row in testdata/tidy/imports.txt: decide what it may import and add one", s.dir())
+		return
+	}
+	for _, spec := range s.file.Imports {
+		p := importPath(spec)
+		inside, ours := strings.CutPrefix(p, module+"/")
+		domain, _, _ := strings.Cut(p, "/")
+		var fine bool
+		switch {
+		case ours:
+			fine = matchesAny(r.ours, inside) || s.test && (matches(s.dir()+"/**", inside) || matchesAny(kits+" "+r.tests, inside))
+		case strings.Contains(domain, "."):
+			fine = listed(r.outside, p) || s.test && listed(r.tests, p)
+		default:
+			fine = p != "C" && (s.test || !listed(r.never, p)) // there may be no C compiler
+		}
+		if !fine {
+			f.at(s, s.line(spec), "%s may not import %s (ours: %q, outside: %q, never: %q): move the code where the import is allowed, or declare a port here and let local or infra/boot join the two",
+				s.dir(), p, r.ours, r.outside, r.never)
+		}
+	}
+}
+
+// checkImportNames keeps a reader from being misled; the rules themselves follow a name back to its import.
+func checkImportNames(s *source, f findings) {
+	for _, spec := range s.file.Imports {
+		if spec.Name != nil && (spec.Name.Name == "." || importPath(spec) == "time") {
+			f.at(s, s.line(spec), "import %s under its own name: a reader must see where a name comes from", importPath(spec))
+		}
+	}
+}
+
+// checkRows compares the table with the folders that hold Go files.
+func checkRows(rows []row, dirs []string, f findings) {
+	for _, r := range rows {
+		here := slices.ContainsFunc(dirs, func(dir string) bool { return matches(r.dir, dir) })
+		switch {
+		case r.planned == "" && !here && !strings.HasSuffix(r.dir, "*"):
+			f["row "+r.dir] = "the folder is gone: remove its row in testdata/tidy/imports.txt, or say after planned: why it will come"
+		case r.planned != "" && here:
+			f["row "+r.dir] = "the folder is there: remove planned: from its row in testdata/tidy/imports.txt"
+		}
+		for _, name := range strings.Fields(r.ours) {
+			if !slices.ContainsFunc(rows, func(o row) bool { return matches(name, o.dir) || matches(o.dir, name) }) {
+				f["row "+r.dir+", "+name] = "the row names a folder that has none: remove the name"
+			}
+		}
+	}
+}
+
+func checkTestCode(s *source, f findings) {
+	for _, spec := range s.file.Imports {
+		p := importPath(spec)
+		if !testCode(s) && (listed("testing", p) || strings.HasSuffix(p, "test")) {
+			f.at(s, s.line(spec), "production code does not import %s: move this into a _test.go file or a kit (%s)", p, kits)
+		}
+	}
+}
+
+// What code may use.
+
+// ban forbids names of a package somewhere. The package is an import path, "builtin" for what is called by its
+// bare name, or "" for methods and fields; a name may end in *.
+type ban struct {
+	pkg, names string
+	holds      func(*source) bool
+	instead    string
+}
+
+func bans(list ...ban) func([]*source, findings) {
+	return eachGo(func(s *source, f findings) {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			pkg, name := s.used(n)
+			for _, b := range list {
+				isIt := func(pattern string) bool { ok, err := path.Match(pattern, name); return ok && err == nil }
+				if pkg == b.pkg && name != "" && slices.ContainsFunc(strings.Fields(b.names), isIt) && b.holds(s) {
+					f.at(s, s.line(n), "%s: %s", strings.TrimPrefix(path.Base(pkg)+"."+name, ".."), b.instead)
+				}
+			}
+			return true
+		})
+	})
+}
+
+// Who writes the ledger. checkDeadRules fails when one of these is renamed.
+const (
+	lifecycleDir = "shared/lifecycle"
+	entryType    = "Entry" // one event in its envelope
+	sealFunc     = "Seal"  // numbers and chains entries
+)
+
+// checkEntry refuses literals with fields and other names for the type. Adapters decode what was stored into a
+// plain `var e lifecycle.Entry`; test code builds what it likes.
+func checkEntry(s *source, f findings) {
+	if testCode(s) || s.in(lifecycleDir) {
+		return
+	}
+	isEntry := func(e ast.Expr) bool {
+		pkg, name := s.used(e)
+		return pkg == module+"/"+lifecycleDir && name == entryType
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		bad := false
+		switch n := n.(type) {
+		case *ast.TypeSpec:
+			bad = isEntry(n.Type)
+		case *ast.CompositeLit:
+			bad = isEntry(n.Type) && len(n.Elts) > 0
+			if list, ok := n.Type.(*ast.ArrayType); ok && isEntry(list.Elt) {
+				bad = slices.ContainsFunc(n.Elts, func(e ast.Expr) bool { lit, ok := e.(*ast.CompositeLit); return ok && len(lit.Elts) > 0 })
+			}
+		}
+		if bad {
+			f.at(s, s.line(n), "send lifecycle a command, or decode a stored entry into a variable: only lifecycle builds one")
+		}
+		return true
+	})
+}
+
+func checkDeadRules(tree []*source, f findings) {
+	for _, declaration := range []string{"\ntype " + entryType + " ", "\nfunc " + sealFunc + "("} {
+		if !slices.ContainsFunc(tree, func(s *source) bool { return inLifecycle(s) && strings.Contains(s.text, declaration) }) {
+			f[lifecycleDir+declaration] = "a rule of tidy_test.go looks for this and it is gone: give the rule the new name"
+		}
+	}
+}
+
+// Names and sizes.
+
+const bannedNames = "util utils common helper helpers manager misc types models base lib pkg core"
+
+// checkNames looks at folders and at the last word of a file's name: task_helpers.go says as little as helpers.go.
+func checkNames(s *source, f findings) {
+	stem, _, _ := strings.Cut(path.Base(s.path), ".")
+	stem = strings.TrimSuffix(stem, "_test")
+	for _, name := range append(strings.Split(s.dir(), "/"), stem[strings.LastIndex(stem, "_")+1:]) {
+		if slices.Contains(strings.Fields(bannedNames), strings.ToLower(name)) {
+			f.at(s, 1, "%q says nothing about what is inside: name it after what it adapts to or what it decides", name)
+		}
+	}
+}
+
+// checkManager leaves other people's names alone: what follows a dot, and keys of literals.
+func checkManager(s *source, f findings) {
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec, *ast.KeyValueExpr, *ast.SelectorExpr:
+			return false
+		case *ast.Ident:
+			if strings.HasSuffix(n.Name, "Manager") || n.Name == "manager" {
+				f.at(s, s.line(n), "%s: say what it does (ledger, runner, sweep); there is one word for each thing", n.Name)
+			}
+		}
+		return true
+	})
+}
+
+// checkPackageComments: exactly one production file explains a package. In a folder of tests alone, at least one
+// says above its package clause what is real, what is faked and what may be asserted.
+func checkPackageComments(tree []*source, f findings) {
+	for _, dir := range folders(tree) {
+		files := slices.DeleteFunc(slices.Clone(tree), func(s *source) bool { return s.file == nil || s.dir() != dir })
+		onlyTests := !slices.ContainsFunc(files, func(s *source) bool { return !s.test })
+		explained := ""
+		for _, s := range files {
+			switch {
+			case s.test != onlyTests || s.file.Doc.Text() == "":
+			case explained != "" && !onlyTests:
+				f.at(s, s.line(s.file), "%s explains package %s already: keep one, set the other apart by an empty line", explained, dir)
+			default:
+				explained = s.path
+			}
+		}
+		if explained == "" {
+			f.at(files[0], 1, "folder %s has no package comment: write what a stranger must know first", dir)
+		}
+	}
+}
+
+const (
+	maxLines     = 600 // 400 is a question in review
+	maxMainLines = 40
+)
+
+func checkLength(s *source, f findings) {
+	n := strings.Count(s.text, "\n")
+	switch {
+	case ast.IsGenerated(s.file):
+	case matches("functions/*", s.dir()) && path.Base(s.path) == "main.go" && n > maxMainLines:
+		f.at(s, n, "at most %d lines: a function's main wires nothing, infra/boot does", maxMainLines)
+	case n > maxLines:
+		f.at(s, n, "at most %d lines: split it by noun, a test by story", maxLines)
+	}
+}
+
+// The rest of the tree.
+
+func checkLicense(tree []*source, f findings) {
+	apache := regexp.MustCompile(`Apache License\s+Version 2\.0`)
+	if !slices.ContainsFunc(tree, func(s *source) bool { return s.path == "LICENSE" && apache.MatchString(s.text) }) {
+		f["LICENSE"] = "put the full text of the Apache License 2.0 here"
+	}
+}
+
+var (
+	makeFolder  = regexp.MustCompile(`\s\./((?:functions|infra|local|shared|statemachine|events)[a-z0-9/]*)`)
+	makeCommand = regexp.MustCompile("(?:^\\s*(?:\\$ )?|`|&& )make ([a-z][a-z0-9-]*)") // a line of its own, or a code span
+)
+
+// checkMake looks for targets that a text names and for folders that the Makefile names.
+func checkMake(tree []*source, f findings) {
+	isTarget := func(name string) bool {
+		return slices.ContainsFunc(tree, func(s *source) bool { return s.path == "Makefile" && strings.Contains("\n"+s.text, "\n"+name+":") })
+	}
+	each(func(s *source, f findings) {
+		for i, line := range strings.Split(s.text, "\n") {
+			for _, m := range makeCommand.FindAllStringSubmatch(line, -1) {
+				if path.Ext(s.path) == ".md" && !isTarget(m[1]) {
+					f.at(s, i+1, "make %s is no target: correct the text or add the target", m[1])
+				}
+			}
+			for _, m := range makeFolder.FindAllStringSubmatch(line, -1) {
+				if s.path == "Makefile" && !slices.Contains(folders(tree), strings.TrimRight(m[1], "/")) {
+					f.at(s, i+1, "folder %s is gone: remove the target or give it the new place", m[1])
+				}
+			}
+		}
+	})(tree, f)
+}
+
+// Sources.
+
+// findings are messages by place, so a rule reports a place once.
+type findings map[string]string
+
+func (f findings) at(s *source, line int, say string, args ...any) {
+	f[fmt.Sprintf("%s:%d", s.path, line)] = fmt.Sprintf(say, args...)
+}
+
+// source is a text file of the tree, parsed if it is Go.
+type source struct {
+	path, text string
+	test       bool // _test.go
+	data       bool // below a testdata folder: only the machine rule reads it
+	set        *token.FileSet
+	file       *ast.File
+	imports    map[string]string // local name → path
+}
+
+func newSource(t *testing.T, name, text string) *source {
+	s := &source{path: name, text: text, test: strings.HasSuffix(name, "_test.go"), data: slices.Contains(strings.Split(name, "/"), "testdata")}
+	if path.Ext(name) != ".go" || s.data {
+		return s
+	}
+	s.set, s.imports = token.NewFileSet(), map[string]string{}
+	file, err := parser.ParseFile(s.set, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatalf("make it compile first: %v", err)
+	}
+	s.file = file
+	for _, spec := range file.Imports {
+		local := path.Base(importPath(spec))
+		if spec.Name != nil {
+			local = spec.Name.Name
+		}
+		s.imports[local] = importPath(spec)
+	}
+	return s
+}
+
+func (s *source) dir() string             { return path.Dir(s.path) }
+func (s *source) in(patterns string) bool { return matchesAny(patterns, s.dir()) }
+func (s *source) kit() bool               { return s.in(kits) }
+func (s *source) line(n ast.Node) int     { return s.set.Position(n.Pos()).Line }
+
+// used says what a node uses, in the words of ban.
+func (s *source) used(n ast.Node) (pkg, name string) {
+	switch n := n.(type) {
+	case *ast.SelectorExpr:
+		if id, ok := n.X.(*ast.Ident); ok {
+			pkg = s.imports[id.Name]
+		}
+		return pkg, n.Sel.Name
+	case *ast.StarExpr:
+		return s.used(n.X)
+	case *ast.CallExpr:
+		if id, ok := n.Fun.(*ast.Ident); ok {
+			return "builtin", id.Name
+		}
+	}
+	return "", ""
+}
+
+func importPath(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, "`\"") }
+
+// folders lists those that hold Go files.
+func folders(tree []*source) []string {
+	dirs := map[string]bool{}
+	eachGo(func(s *source, _ findings) { dirs[s.dir()] = true })(tree, nil)
+	return slices.Sorted(maps.Keys(dirs))
+}
+
+func eachIf(holds func(*source) bool, check func(*source, findings)) func([]*source, findings) {
+	return func(tree []*source, f findings) {
+		for _, s := range tree {
+			if holds(s) {
+				check(s, f)
+			}
+		}
+	}
+}
+
+func each(check func(*source, findings)) func([]*source, findings) {
+	return eachIf(func(s *source) bool { return !s.data }, check)
+}
+
+func eachGo(check func(*source, findings)) func([]*source, findings) {
+	return eachIf(func(s *source) bool { return s.file != nil }, check)
+}
+
+func lines(bad *regexp.Regexp, holds func(*source) bool, instead string) func([]*source, findings) {
+	return eachIf(holds, func(s *source, f findings) {
+		for i, line := range strings.Split(s.text, "\n") {
+			if bad.MatchString(line) {
+				f.at(s, i+1, "%s", instead)
+			}
+		}
+	})
+}
+
+// load reads the text files of the tree. What is built or stored there by running it is not ours.
+func load(t *testing.T) []*source {
+	t.Helper()
+	const mib = 1 << 20
+	var tree []*source
+	err := fs.WalkDir(os.DirFS("."), ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", ".holdfast", "node_modules", "dist"}, d.Name()):
+			return fs.SkipDir
+		case !d.Type().IsRegular():
+			return nil
+		}
+		text, err := os.ReadFile(p)
+		if err == nil && len(text) < mib && !slices.Contains(text, 0) {
+			tree = append(tree, newSource(t, p, string(text)))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+type plant struct {
+	rule, title string
+	tree        []*source
+	want        []string
+}
+
+// parsePlants reads "== rule: title", files after "-- path --", and places after "-- want --". A broken bar
+// stands in the middle of words that must not stand in this tree; "// 600 lines" are so many.
+func parsePlants(t *testing.T, text string) []plant {
+	t.Helper()
+	var list []plant
+	for _, block := range strings.Split("\n"+strings.ReplaceAll(text, "¦", ""), "\n== ")[1:] {
+		head, body, _ := strings.Cut(block, "\n")
+		var p plant
+		p.rule, p.title, _ = strings.Cut(head, ": ")
+		for _, part := range strings.Split("\n"+body, "\n-- ")[1:] {
+			name, content, _ := strings.Cut(part, " --\n")
+			if name == "want" {
+				p.want = slices.Sorted(strings.FieldsSeq(content))
+				continue
+			}
+			content = strings.ReplaceAll(content, "// 600 lines", strings.Repeat("//\n", 599)+"//")
+			p.tree = append(p.tree, newSource(t, name, strings.TrimRight(content, "\n")+"\n"))
+		}
+		list = append(list, p)
+	}
+	return list
+}
