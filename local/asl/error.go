@@ -60,9 +60,6 @@ type Error struct {
 // Error gives name and cause.
 func (e *Error) Error() string { return e.Name + ": " + e.Cause }
 
-// ErrorName gives the name that Retry and Catch match.
-func (e *Error) ErrorName() string { return e.Name }
-
 // named is an error that brings its own States Language name.
 type named interface {
 	error

@@ -102,6 +102,7 @@ func (r *Runtime) transit(e *execution, at *node, events int) move {
 // record adds events to the history; the last one that fits is kept for the end ("Avoid reaching the history quota").
 func (r *Runtime) record(e *execution, events int) *Error {
 	if e.events+events >= r.options.MaxEvents {
+		e.events = r.options.MaxEvents - 1
 		return runtimeError("The execution reached the maximum number of history events (%d).", r.options.MaxEvents)
 	}
 	e.events += events

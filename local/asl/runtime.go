@@ -54,7 +54,8 @@ type Stats struct {
 	Transitions uint64
 }
 
-// Runtime runs executions of one machine. All methods may be called from any goroutine, also from inside Invoke.
+// Runtime runs executions of one machine. All methods may be called from any goroutine, and from inside Invoke all but
+// Stop, which would wait for itself.
 //
 // At any instant an execution belongs to one goroutine or is parked. Whoever takes it over (a timer, a callback, an
 // invocation that returns) must show the turn at which it was told to, and each take-over begins a new turn: so of a

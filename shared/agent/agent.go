@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,8 +39,8 @@ type Step[S any] struct {
 	Run func(context.Context, *Task[S]) (Next, error)
 	// Timeout bounds one attempt; 0 means DefaultStepTimeout.
 	Timeout time.Duration
-	// Retry says how a failed attempt is tried again; the zero value means
-	// DefaultRetry.
+	// Retry says how a failed attempt is tried again; fields that are zero are
+	// those of DefaultRetry.
 	Retry Retry
 }
 
@@ -83,7 +84,8 @@ type step struct {
 }
 
 // New makes an agent whose first step is the first in the table. It panics when
-// the table could never run: a bad or doubled name, a step without a function.
+// the table could never run: a bad or doubled name, a step without a function, a
+// time or a number of attempts below zero.
 func New[S any](name string, version int, steps ...Step[S]) *Agent {
 	a := &Agent{name: name, version: version, steps: make(map[string]step, len(steps))}
 	if !nameForm.MatchString(name) || version < 1 || len(steps) == 0 {
@@ -93,6 +95,9 @@ func New[S any](name string, version int, steps ...Step[S]) *Agent {
 		if _, doubled := a.steps[s.Name]; doubled || !nameForm.MatchString(s.Name) || s.Run == nil {
 			panic(fmt.Sprintf("agent %q version %d: step %q needs a unique name of %s and a function", name, version, s.Name, nameForm))
 		}
+		if r := s.Retry; s.Timeout < 0 || r.First < 0 || r.Factor < 0 || r.Max < 0 || r.Attempts < 0 {
+			panic(fmt.Sprintf("agent %q version %d: step %q has a timeout or a retry below zero", name, version, s.Name))
+		}
 		a.steps[s.Name] = erase(s)
 		a.order = append(a.order, s.Name)
 	}
@@ -101,13 +106,10 @@ func New[S any](name string, version int, steps ...Step[S]) *Agent {
 }
 
 func erase[S any](s Step[S]) step {
-	out := step{timeout: s.Timeout, retry: s.Retry}
-	if out.timeout == 0 {
-		out.timeout = DefaultStepTimeout
-	}
-	if out.retry == (Retry{}) {
-		out.retry = DefaultRetry()
-	}
+	out := step{timeout: cmp.Or(s.Timeout, DefaultStepTimeout)}
+	d := DefaultRetry()
+	out.retry.First, out.retry.Factor = cmp.Or(s.Retry.First, d.First), cmp.Or(s.Retry.Factor, d.Factor)
+	out.retry.Max, out.retry.Attempts = cmp.Or(s.Retry.Max, d.Max), cmp.Or(s.Retry.Attempts, d.Attempts)
 	out.run = func(ctx context.Context, in Input, session Session) (Move, error) {
 		t := &Task[S]{ID: in.Task, ContextID: in.ContextID, Message: in.Message, Attempt: in.Attempt, in: in, session: session}
 		if len(in.State) > 0 {

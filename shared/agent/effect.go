@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -54,6 +55,35 @@ func Request(v any) EffectOption { return func(o *effectOptions) { o.request = v
 // Within bounds the call; the default is DefaultEffectTimeout.
 func Within(d time.Duration) EffectOption { return func(o *effectOptions) { o.timeout = d } }
 
+// names are the effects that were carried out in one attempt.
+type names struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// check refuses a name that cannot be an effect's, or that one had already: a
+// second effect under it would be given the result of the first.
+func (n *names) check(name string) error {
+	if !nameForm.MatchString(name) {
+		return Permanent(fmt.Errorf("effect %q needs a name of %s", name, nameForm))
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.seen[name] {
+		return Permanent(fmt.Errorf("effect %q was carried out in this step already: give each effect of a step its own name", name))
+	}
+	return nil
+}
+
+func (n *names) used(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.seen == nil {
+		n.seen = map[string]bool{}
+	}
+	n.seen[name] = true
+}
+
 // Effect makes an outside call that runs once. The name is unique within the
 // step; reruns of the step find the recorded result and do not call again. The
 // key is the same for every attempt: hand it to the other side, so that it
@@ -70,6 +100,9 @@ func Within(d time.Duration) EffectOption { return func(o *effectOptions) { o.ti
 // attempt settles the effect first.
 func Effect[R, S any](ctx context.Context, t *Task[S], name string, call func(ctx context.Context, key string) (R, error), opts ...EffectOption) (R, error) {
 	var zero R
+	if err := t.once.check(name); err != nil {
+		return zero, err
+	}
 	o := effectOptions{policy: PolicyRetry, timeout: DefaultEffectTimeout}
 	for _, opt := range opts {
 		opt(&o)
@@ -88,9 +121,25 @@ func Effect[R, S any](ctx context.Context, t *Task[S], name string, call func(ct
 			return zero, err
 		}
 	}
-	if ticket.Act == EffectRecorded {
-		return decode[R](name, ticket.Result)
+	var result R
+	switch ticket.Act {
+	case EffectRecorded:
+		result, err = decode[R](name, ticket.Result)
+	case EffectCall:
+		result, err = callOnce(ctx, t.session, ticket, call)
+	default: // settled and in doubt again: somebody else is at it
+		err = &InDoubt{Effect: name, Until: ticket.CallUntil}
 	}
+	if err != nil {
+		return zero, err
+	}
+	t.once.used(name)
+	return result, nil
+}
+
+// callOnce makes the call and records what became of it.
+func callOnce[R any](ctx context.Context, s Session, ticket Ticket, call func(context.Context, string) (R, error)) (R, error) {
+	var zero R
 	callCtx, cancel := context.WithDeadline(ctx, ticket.CallUntil)
 	defer cancel()
 	result, callErr := call(callCtx, ticket.Key)
@@ -99,16 +148,25 @@ func Effect[R, S any](ctx context.Context, t *Task[S], name string, call func(ct
 		if IsNotDone(callErr) {
 			end.Kind = EndNotDone
 		}
-		return zero, errors.Join(callErr, t.session.EndEffect(ctx, end))
+		return zero, joined(callErr, s.EndEffect(ctx, end))
 	}
-	raw, err := json.Marshal(result)
+	raw, err := encodeResult(ticket.Name, result)
 	if err != nil {
-		return zero, Permanent(fmt.Errorf("the result of effect %q cannot be stored: %w", name, err))
+		// The call was made and cannot be recorded: nobody may take it for undone.
+		return zero, joined(err, s.EndEffect(ctx, EffectEnd{Ticket: ticket, Kind: EndInDoubt, Evidence: "own call, result not recorded"}))
 	}
-	if err := t.session.EndEffect(ctx, EffectEnd{Ticket: ticket, Kind: EndDone, Result: raw, Evidence: "own call"}); err != nil {
+	if err := s.EndEffect(ctx, EffectEnd{Ticket: ticket, Kind: EndDone, Result: raw, Evidence: "own call"}); err != nil {
 		return zero, err
 	}
 	return result, nil
+}
+
+// joined is the first error, with the second where there is one.
+func joined(err, recording error) error {
+	if recording == nil {
+		return err
+	}
+	return errors.Join(err, recording)
 }
 
 // settleByAsking reconciles an effect in doubt: recorded, or free to be called.
@@ -124,9 +182,9 @@ func settleByAsking(ctx context.Context, s Session, ticket Ticket, o effectOptio
 	}
 	end := EffectEnd{Ticket: ticket, Kind: EndNotDone, Evidence: "reconciled: not done"}
 	if found {
-		raw, err := json.Marshal(result)
+		raw, err := encodeResult(ticket.Name, result)
 		if err != nil {
-			return ticket, Permanent(fmt.Errorf("the result of effect %q cannot be stored: %w", ticket.Name, err))
+			return ticket, err
 		}
 		end = EffectEnd{Ticket: ticket, Kind: EndDone, Result: raw, Evidence: "reconciled: done"}
 	}
@@ -134,6 +192,17 @@ func settleByAsking(ctx context.Context, s Session, ticket Ticket, o effectOptio
 		return ticket, err
 	}
 	return s.BeginEffect(ctx, start)
+}
+
+func encodeResult(name string, result any) (json.RawMessage, error) {
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return nil, Permanent(fmt.Errorf("the result of effect %q cannot be stored: %w", name, err))
+	}
+	if len(raw) > MaxEffectResultBytes {
+		return nil, Permanent(fmt.Errorf("the result of effect %q has %d bytes, the limit is %d: return what the next steps need", name, len(raw), MaxEffectResultBytes))
+	}
+	return raw, nil
 }
 
 func decode[R any](name string, raw json.RawMessage) (R, error) {

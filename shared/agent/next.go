@@ -18,6 +18,9 @@ const (
 	VerbReject   Verb = "reject"
 )
 
+// goesOn says whether a step follows.
+func (v Verb) goesOn() bool { return v == VerbContinue || v == VerbPause || v == VerbSleep }
+
 // Next says what comes after a step. Its zero value is no answer: a step must
 // return one of the constructors' or an error.
 type Next struct {
@@ -31,7 +34,7 @@ type Next struct {
 // PauseTerms are the terms of a pause.
 type PauseTerms struct {
 	Authorization bool          // waits for an authorization receipt, not for input
-	Timeout       time.Duration // 0: the default of 7 days
+	Timeout       time.Duration // 0: DefaultPause
 	Cancel        bool          // at the deadline the task is canceled, not failed
 	Named         bool          // replies must name the pause
 	Action        string        // what is to be authorized
@@ -41,7 +44,7 @@ type PauseTerms struct {
 // PauseOption changes the terms of a pause.
 type PauseOption func(*PauseTerms)
 
-// For sets the deadline: so long from the commit of the pause, at most 30 days.
+// For sets the deadline: so long from the commit of the pause, at most MaxPause.
 func For(d time.Duration) PauseOption { return func(p *PauseTerms) { p.Timeout = d } }
 
 // OrCancel cancels the task at the deadline; without it the task fails.
@@ -51,6 +54,9 @@ func OrCancel() PauseOption { return func(p *PauseTerms) { p.Cancel = true } }
 // to an earlier question cannot be taken for one to this. Use it for every
 // question with consequences.
 func ByName() PauseOption { return func(p *PauseTerms) { p.Named = true } }
+
+// By names who may authorize: the audience of the authorization receipt.
+func By(audience string) PauseOption { return func(p *PauseTerms) { p.Audience = audience } }
 
 // Continue goes on with another step (or the same one again, as a new visit).
 func Continue(step string) Next { return Next{verb: VerbContinue, step: step} }
@@ -82,30 +88,15 @@ func Authorize(action, question, next string, opts ...PauseOption) Next {
 func Sleep(d time.Duration, next string) Next { return Next{verb: VerbSleep, step: next, delay: d} }
 
 // Complete ends the task as completed. Results belong into artifacts; the text is
-// the closing status message.
-func Complete(text string) Next { return Next{verb: VerbComplete, message: Say(text)} }
+// the closing status message, an empty one means none.
+func Complete(text string) Next { return closing(VerbComplete, text) }
 
 // Reject ends the task as rejected: the agent declines the work.
-func Reject(text string) Next { return Next{verb: VerbReject, message: Say(text)} }
+func Reject(text string) Next { return closing(VerbReject, text) }
 
-// Say is an agent's message with one text part.
-func Say(text string) *a2a.Message {
-	return &a2a.Message{Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
-}
-
-// Text is the text of a message: its text parts, one a line.
-func Text(m *a2a.Message) string {
-	if m == nil {
-		return ""
+func closing(v Verb, text string) Next {
+	if text == "" {
+		return Next{verb: v}
 	}
-	out := ""
-	for _, p := range m.Parts {
-		if s := p.Text(); s != "" {
-			if out != "" {
-				out += "\n"
-			}
-			out += s
-		}
-	}
-	return out
+	return Next{verb: v, message: Say(text)}
 }

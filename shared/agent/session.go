@@ -119,7 +119,7 @@ func (a *Agent) Run(ctx context.Context, in Input, s Session) (m Move, err error
 	if err != nil {
 		return m, err
 	}
-	if _, known := a.steps[m.Step]; m.Step != "" && !known {
+	if _, known := a.steps[m.Step]; m.Verb.goesOn() && !known {
 		return Move{}, Permanent(fmt.Errorf("step %q of agent %s version %d names %q as the next step, which does not exist", in.Step, a.name, a.version, m.Step))
 	}
 	return m, nil

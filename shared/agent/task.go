@@ -24,13 +24,16 @@ type Task[S any] struct {
 	in      Input
 	session Session
 	updates []Update
+	once    names
 }
 
 // Report adds a progress message. Callers see it with the next commit.
 func (t *Task[S]) Report(text string) { t.ReportWith(Say(text)) }
 
 // ReportWith is Report with a whole message.
-func (t *Task[S]) ReportWith(m *a2a.Message) { t.updates = append(t.updates, Update{Message: m}) }
+func (t *Task[S]) ReportWith(m *a2a.Message) {
+	t.updates = append(t.updates, Update{Message: outgoing(m)})
+}
 
 // Chunk is one piece of an artifact.
 type Chunk struct {
@@ -69,6 +72,9 @@ func (t *Task[S]) Commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkUpdates(t.updates); err != nil {
+		return err
+	}
 	if err := t.session.Commit(ctx, SubStep{State: state, Updates: t.updates}); err != nil {
 		return err
 	}
@@ -81,6 +87,9 @@ func (t *Task[S]) encode() (json.RawMessage, error) {
 	if err != nil {
 		return nil, Permanent(fmt.Errorf("the state %T cannot be stored: %w", t.State, err))
 	}
+	if len(state) > MaxStateBytes {
+		return nil, Permanent(fmt.Errorf("the state %T has %d bytes, the limit is %d: keep large things in artifacts", t.State, len(state), MaxStateBytes))
+	}
 	return state, nil
 }
 
@@ -92,5 +101,15 @@ func (t *Task[S]) move(n Next) (Move, error) {
 	if err != nil {
 		return Move{}, err
 	}
-	return Move{Verb: n.verb, Step: n.step, State: state, Updates: t.updates, Message: n.message, Pause: n.pause, Delay: n.delay}, nil
+	if err := checkUpdates(t.updates); err != nil {
+		return Move{}, err
+	}
+	m := Move{Verb: n.verb, Step: n.step, State: state, Updates: t.updates, Pause: n.pause, Delay: n.delay}
+	if n.message != nil {
+		m.Message = outgoing(n.message)
+		if err := checkMessage(m.Message); err != nil {
+			return Move{}, err
+		}
+	}
+	return m, nil
 }

@@ -87,15 +87,20 @@ type Counts struct {
 
 // Token is the callback token of one attempt of an execution that waits.
 type Token struct {
-	Value      string
-	Generation uint64
-	Attempt    int
+	Value      string    `json:"value"`
+	Generation uint64    `json:"generation"`
+	EnteredAt  time.Time `json:"enteredAt"` // when the execution entered the waiting state
+	Attempt    int       `json:"attempt"`   // of that state, from 0
 }
 
-// Before orders tokens: a later generation wins, then a later attempt.
+// Before orders tokens: a later generation wins, then a later entry into the
+// waiting state, then a later attempt of it.
 func (t Token) Before(u Token) bool {
 	if t.Generation != u.Generation {
 		return t.Generation < u.Generation
+	}
+	if !t.EnteredAt.Equal(u.EnteredAt) {
+		return t.EnteredAt.Before(u.EnteredAt)
 	}
 	return t.Attempt < u.Attempt
 }

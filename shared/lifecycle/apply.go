@@ -45,7 +45,7 @@ func applyEvent(t Task, e Entry, ev Event) (Task, error) {
 		return t, fmt.Errorf("entry %d (%s): %w", e.Seq, ev.Type, err)
 	}
 	t.Seq, t.Chain = e.Seq, e.Chain
-	t.Grants = 0
+	t.Grants, t.Restarts = 0, 0
 	if e.Fence > 0 {
 		t.EntryFence = e.Fence
 	}

@@ -184,9 +184,16 @@ func decideRestart(t Task, c Restart, now time.Time) (Decision, error) {
 	if t.Leased(now) && !c.HolderGone {
 		return Decision{}, reject(LeaseHeld, "%s holds the lease until %s", t.Holder, t.LeaseUntil.Format(time.RFC3339Nano))
 	}
+	if !c.HolderGone && t.Restarts >= MaxRestarts {
+		return end(t, Failed, "no progress", agentText("The task could not be brought forward."))
+	}
 	after := t.Head
 	after.free()
 	after.Generation++
+	after.Turns = 0
+	if !c.HolderGone {
+		after.Restarts++
+	}
 	after.DueAt = now.Add(c.Grace)
 	if t.NextAt.After(now) {
 		after.DueAt = t.NextAt.Add(c.Grace)

@@ -30,6 +30,7 @@ func decideGrant(t Task, c Grant, now time.Time) (Decision, error) {
 	after.Holder, after.Fence = c.Holder, t.Fence+1
 	after.LeaseUntil = now.Add(c.Lease)
 	after.Grants++
+	after.Turns++
 	after.DueAt = after.LeaseUntil.Add(c.Grace)
 	d := Decision{After: after}
 	if t.State == Submitted {

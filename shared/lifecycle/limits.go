@@ -34,6 +34,13 @@ const (
 	// MaxGrants is how many leases a task may be granted without a new entry. A
 	// step that kills its process would otherwise loop for ever.
 	MaxGrants = 10
+	// MaxRestarts is how many generations a task may be given without a new entry:
+	// nothing that keeps failing to run goes on for ever.
+	MaxRestarts = 20
+	// MaxTurns is how many leases one generation is granted before the next one takes
+	// over: an execution fails at 25,000 history events (Step Functions, Service
+	// quotas), and one turn with a pause costs about 13.
+	MaxTurns = 1_500
 	// MaxReasonBytes bounds the text that explains a failure or a rejection.
 	MaxReasonBytes = 512
 	// MaxNameBytes bounds names of agents, steps, effects, producers, artifacts.

@@ -1,0 +1,108 @@
+# `make` prints this file's targets. Only Go is needed, except where a line says so.
+
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+FUZZTIME    ?= 20s
+CRASH_EVERY ?= 10
+BENCH_FLAGS ?=
+DEMO_FLAGS  ?=
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+.PHONY: help run test race check lint fix fuzz golden bench bench-smoke demo readme build clean check-test
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## serve on 127.0.0.1:8080 with the example's systems; data in .holdfast
+	go run ./local serve --systems
+
+test: ## run every test
+	go test ./...
+
+race: ## run every test under the race detector; needs a C compiler (CRASH_EVERY=n: every nth crash point)
+	@command -v gcc >/dev/null || command -v cc >/dev/null || { echo "the race detector needs a C compiler: install gcc, or run make test"; exit 1; }
+	@$(call counted,HOLDFAST_CRASH_EVERY=$(CRASH_EVERY) CGO_ENABLED=1,-race -timeout 20m)
+
+check: lint check-test race ## what CI runs: lint, test, race, then fuzz, demo, bench and README in short
+	$(MAKE) fuzz FUZZTIME=5s
+	$(MAKE) demo
+	$(MAKE) bench-smoke
+	$(MAKE) readme
+	@echo "PASS check"
+
+lint: ## vet, format, golangci-lint (built once, about a minute), go.mod and go.sum
+	@files=$$(gofmt -l .) && { test -z "$$files" || { echo "gofmt would change: $$files (make fix)"; exit 1; }; }
+	go vet ./...
+	go vet -tags next ./...
+	go fix -diff ./...
+	go run $(GOLANGCI) run ./...
+	go mod tidy -diff
+	go mod verify
+
+fix: ## format, modernise, and let the linters correct what they can
+	go fix ./...
+	go run $(GOLANGCI) run --fix ./... || true
+	gofmt -w .
+
+fuzz: ## fuzz every Fuzz function for a while (FUZZTIME=20s)
+	@mkdir -p dist
+	@go test -list '^Fuzz' ./... > dist/fuzz.txt || { cat dist/fuzz.txt; exit 1; }
+	@awk '/^Fuzz/ { name[++n] = $$1 } /^ok/ { for (i = 1; i <= n; i++) print $$2, name[i]; n = 0 }' dist/fuzz.txt | \
+	while read -r package name; do \
+		echo "fuzz $$package $$name $(FUZZTIME)"; \
+		go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) "$$package" < /dev/null || exit 1; \
+	done
+
+golden: ## write the golden files anew; read the difference before you commit it
+	@for folder in $$(grep -rlE 'flag\.Bool\("update"' --include='*_test.go' . | xargs -r -n1 dirname | sort -u); do \
+		go test "$$folder" -update || exit 1; \
+	done
+
+bench: ## measure tasks per second, latencies, restart and memory, with the disk's own limits (BENCH_FLAGS)
+	go run ./local/bench $(BENCH_FLAGS)
+
+bench-smoke: ## run every benchmark once, so that none rots
+	go test -run '^$$' -bench . -benchtime 1x ./...
+	$(MAKE) bench BENCH_FLAGS=--smoke
+
+demo: ## the access review with kill -9, a redeploy and a broken network; checks itself (DEMO_FLAGS)
+	go run ./local/demo $(DEMO_FLAGS)
+
+readme: build ## run the curl lines of README.md against a fresh server; needs curl and port 8080
+	@$(readme)
+
+build: ## build dist/holdfast, and dist/holdfast-next with the example's renamed step
+	go build -trimpath -o dist/holdfast ./local
+	go build -trimpath -tags next -o dist/holdfast-next ./local
+
+clean: ## remove what was built; keeps .holdfast, where your tasks are
+	rm -rf dist
+
+check-test:
+	@$(call counted,,)
+
+# counted: environment, flags. Runs every test, says how many ran, and prints what failed without the rest.
+define counted
+mkdir -p dist; \
+echo "$(strip $(1) go test $(2)) ./..."; \
+if $(1) go test -v $(2) ./... > dist/test.log 2>&1; then failed=0; else failed=1; \
+	grep -vE '^ *(=== |--- PASS|PASS$$|ok  )|no test files' dist/test.log; fi; \
+echo "$$(grep -cE '^ *--- PASS' dist/test.log) tests passed, $$(grep -cE '^ *--- FAIL' dist/test.log) failed, $$(grep -cE '^ *--- SKIP' dist/test.log) skipped"; \
+exit $$failed
+endef
+
+# readme: the code blocks that use curl run in order in one shell, as a reader would. A stream that was cut on
+# purpose (curl's exit code 28) is no failure, any other is.
+define readme
+rm -rf dist/readme && mkdir -p dist/readme && \
+{ echo 'curl() { command curl "$$@"; rc=$$?; case $$rc in 0|28) ;; *) echo "curl exit $$rc: $$*" >> dist/readme/failed;; esac; return $$rc; }'; \
+awk '/^```/ { if (on && block ~ /curl/ && block !~ /make /) printf "%s", block; on = !on; block = ""; next } on { block = block $$0 "\n" }' README.md; echo true; } > dist/readme/lines.sh && \
+grep -c 'curl ' dist/readme/lines.sh >/dev/null && \
+{ dist/holdfast serve --systems --data dist/readme/data > dist/readme/server.log 2>&1 & server=$$!; trap "kill $$server" EXIT; } && \
+curl -sf --retry 20 --retry-delay 1 --retry-connrefused -o /dev/null http://127.0.0.1:8080/.well-known/agent-card.json && \
+kill -0 $$server && timeout 180 sh dist/readme/lines.sh > dist/readme/out.txt 2>&1 < /dev/null; rc=$$?; \
+if [ $$rc -eq 0 ] && [ ! -s dist/readme/failed ]; then echo "PASS readme"; exit 0; fi; \
+cat dist/readme/out.txt dist/readme/failed dist/readme/server.log 2>/dev/null; echo "FAIL readme: exit $$rc"; exit 1
+endef

@@ -1,0 +1,68 @@
+// Command local runs Holdfast in one process on a laptop: the same handlers as on
+// AWS over an embedded ledger, and a few tools around it.
+//
+//	local serve      the agents, on 127.0.0.1:8080, data in .holdfast
+//	local watch      follow a task, across cut streams and server restarts
+//	local systems    the systems under review of the worked example
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// command is one subcommand.
+type command struct {
+	about string
+	run   func(ctx context.Context, args []string, out, logs io.Writer) error
+}
+
+func commands() map[string]command {
+	return map[string]command{
+		"serve":   {"serve the agents", serve},
+		"watch":   {"follow a task, across cut streams and server restarts", follow},
+		"systems": {"serve the systems under review of the worked example", serveSystems},
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "holdfast:", err)
+		if errors.Is(err, errUsage) {
+			os.Exit(2)
+		}
+		os.Exit(1)
+	}
+}
+
+// errUsage is a command line that cannot be understood.
+var errUsage = errors.New("see the usage above")
+
+func run(ctx context.Context, args []string, out, logs io.Writer) error {
+	all := commands()
+	if len(args) > 0 {
+		if c, ok := all[args[0]]; ok {
+			err := c.run(ctx, args[1:], out, logs)
+			if errors.Is(err, flag.ErrHelp) {
+				return nil
+			}
+			return err
+		}
+	}
+	fmt.Fprintln(logs, "usage: local COMMAND [flags]; local COMMAND -h lists a command's flags")
+	for _, name := range []string{"serve", "watch", "systems"} {
+		fmt.Fprintf(logs, "  %-9s %s\n", name, all[name].about)
+	}
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+		return nil
+	}
+	return fmt.Errorf("unknown command %q: %w", args[0], errUsage)
+}

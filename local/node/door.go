@@ -1,0 +1,36 @@
+package node
+
+import (
+	"net/http"
+
+	"github.com/holdfast-a2a/holdfast/shared/api"
+)
+
+// Tenant is whose data everything is when nobody is authenticated, which is
+// allowed on loopback only.
+const Tenant = "local"
+
+// door serves the current version of each agent.
+func (n *Node) door() (http.Handler, error) {
+	c := n.config
+	var agents []api.Agent
+	for _, name := range c.Catalog.Names() {
+		current, _ := c.Catalog.Current(name)
+		card := current.Card()
+		agents = append(agents, api.Agent{
+			Name: name, Version: current.Version(), FirstStep: current.First(),
+			Description: card.Description, Skills: card.Skills, InputModes: card.InputModes, OutputModes: card.OutputModes,
+			Validate: current.Check, KeyedByMessageID: current.Keyed(),
+		})
+	}
+	config := api.Config{
+		Authority: n.Authority, Blobs: c.Blobs, Agents: agents, Executions: n.Dispatcher,
+		Authenticate: func(*http.Request) (api.Principal, error) { return api.Principal{Tenant: Tenant, Name: Tenant}, nil },
+		Now:          c.Now, NewID: c.NewID, Closing: n.ctx, Logger: c.Logger,
+		WaitBudget: c.Timing.WaitBudget, CancelWait: c.Timing.CancelWait, KeepAlive: c.Timing.KeepAlive, StreamLimit: c.Timing.Stream,
+	}
+	if c.Connections != nil {
+		config.Connections = api.NewConnectionLog(c.Connections)
+	}
+	return api.New(config)
+}

@@ -1,0 +1,197 @@
+// Package node joins the parts of Holdfast in one process: the door, the state
+// machine, the runner and the sweep over one ledger. The program, the journeys
+// and the benchmarks all run this same node.
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/asl"
+	"github.com/holdfast-a2a/holdfast/shared/catalog"
+	"github.com/holdfast-a2a/holdfast/shared/dispatch"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/runner"
+	"github.com/holdfast-a2a/holdfast/shared/sweep"
+	"github.com/holdfast-a2a/holdfast/statemachine"
+)
+
+// Names under which the state machine calls its functions in this process.
+const (
+	stepFunction   = "arn:aws:lambda:local:000000000000:function:step"
+	settleFunction = "arn:aws:lambda:local:000000000000:function:settle"
+)
+
+// Config is what a node is made of.
+type Config struct {
+	Ledger  ledger.Ledger
+	Blobs   ledger.Blobs
+	Catalog *catalog.Catalog
+	Now     func() time.Time
+	NewID   func() string  // unique and in order of time
+	Secret  func() string  // callback tokens: nobody can guess them
+	Rand    func() float64 // jitter
+	Timing  Timing
+	// HoldersGone is proof that no other process works on the ledger: tasks are
+	// taken over at once, and effects begun before now are known to be without a
+	// caller. The lock of the data folder proves it.
+	HoldersGone bool
+	// Connections gets one JSON line for each stream that is opened or closed; nil
+	// drops them.
+	Connections io.Writer
+	Logger      *slog.Logger
+}
+
+// Timing are the durations of a node.
+type Timing struct {
+	Lease, Renewal, Grace time.Duration
+	Invocation, Reserve   time.Duration
+	Sweep                 time.Duration
+	WaitBudget, KeepAlive time.Duration
+	Stream, CancelWait    time.Duration
+}
+
+// DefaultTiming is what ARCHITECTURE.md documents.
+func DefaultTiming() Timing {
+	return Timing{
+		Lease: lifecycle.DefaultLease, Renewal: lifecycle.DefaultRenewal, Grace: lifecycle.DefaultGrace,
+		Invocation: time.Minute, Reserve: 10 * time.Second, Sweep: 5 * time.Second,
+		WaitBudget: 25 * time.Second, KeepAlive: 15 * time.Second, Stream: 14 * time.Minute, CancelWait: 3 * time.Second,
+	}
+}
+
+// Node is one process's worth of Holdfast.
+type Node struct {
+	// Handler serves A2A and everything beside it.
+	Handler    http.Handler
+	Authority  *ledger.Authority
+	Dispatcher *dispatch.Dispatcher
+
+	config  Config
+	runtime *asl.Runtime
+	sweeper *sweep.Sweeper
+	stop    context.CancelFunc
+	ctx     context.Context
+	done    sync.WaitGroup
+}
+
+// New makes a node. It does nothing until Start.
+func New(c Config) (*Node, error) {
+	n := &Node{config: c, Authority: &ledger.Authority{Ledger: c.Ledger, Now: c.Now, NewID: c.NewID}}
+	n.ctx, n.stop = context.WithCancel(context.Background())
+	n.Dispatcher = &dispatch.Dispatcher{Authority: n.Authority, Grace: c.Timing.Grace}
+	var deadBefore time.Time
+	if c.HoldersGone {
+		deadBefore = c.Now()
+	}
+	steps := runner.New(runner.Config{
+		Authority: n.Authority, Blobs: c.Blobs, Agents: c.Catalog, Rand: c.Rand,
+		Lease: c.Timing.Lease, Renewal: c.Timing.Renewal, Grace: c.Timing.Grace, Reserve: c.Timing.Reserve,
+		DeadBefore: deadBefore, Logger: c.Logger,
+	})
+	handler := &dispatch.Handler{Dispatcher: n.Dispatcher, Steps: func(ctx context.Context, in dispatch.Input, execution string, deadlineAt time.Time) (lifecycle.Outcome, error) {
+		return steps.Run(ctx, runner.Input{Ref: in.Ref(), Generation: in.Generation, Execution: execution, DeadlineAt: deadlineAt})
+	}}
+	machine, err := asl.Parse([]byte(statemachine.Task), map[string]string{"StepFunctionArn": stepFunction, "SettleFunctionArn": settleFunction})
+	if err != nil {
+		return nil, fmt.Errorf("the state machine: %w", err)
+	}
+	n.runtime, err = asl.NewRuntime(machine, asl.Options{
+		Invoke: func(ctx context.Context, _ string, payload json.RawMessage) (json.RawMessage, error) {
+			ctx, cancel := context.WithTimeout(ctx, c.Timing.Invocation)
+			defer cancel()
+			return handler.Handle(ctx, payload)
+		},
+		Now: c.Now, Rand: c.Rand, NewToken: c.Secret,
+	})
+	if err != nil {
+		return nil, err
+	}
+	n.Dispatcher.Executions = &executions{n.runtime}
+	n.sweeper = &sweep.Sweeper{
+		Authority: n.Authority, Executions: n.Dispatcher, Page: 100, Most: 10_000, Logger: c.Logger,
+		Known: func(agent string, version int) bool { _, ok := c.Catalog.Lookup(agent, version); return ok },
+	}
+	if n.Handler, err = n.door(); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// Start takes over what an earlier process left, and begins to sweep.
+func (n *Node) Start() error {
+	if n.config.HoldersGone {
+		if err := n.recover(); err != nil {
+			return err
+		}
+	}
+	n.done.Go(n.sweepOften)
+	return nil
+}
+
+// recover gives every live task that is not paused a new execution. A paused one
+// waits for its answer, its deadline or the sweep. All are found before any is
+// touched: a restart moves a task in the order in which they are found.
+func (n *Node) recover() error {
+	end := n.config.Now().Add(lifecycle.DefaultLife + lifecycle.MaxPause)
+	var live []lifecycle.Ref
+	var after *ledger.DueCursor
+	for {
+		page, err := n.config.Ledger.Due(n.ctx, end, after, 500)
+		if err != nil {
+			return fmt.Errorf("looking for live tasks: %w", err)
+		}
+		for _, h := range page.Heads {
+			if h.Pause == nil {
+				live = append(live, h.Ref())
+			}
+		}
+		if after = page.Next; after == nil {
+			break
+		}
+	}
+	for _, ref := range live {
+		if err := n.Dispatcher.Recover(n.ctx, ref); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return fmt.Errorf("taking over task %s: %w", ref.Task, err)
+		}
+	}
+	return nil
+}
+
+func (n *Node) sweepOften() {
+	tick := time.NewTicker(n.config.Timing.Sweep)
+	defer tick.Stop()
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		found, err := n.sweeper.Run(n.ctx)
+		if err != nil && n.ctx.Err() == nil {
+			n.config.Logger.Error("sweep", "error", err)
+		}
+		if found.Expired+found.Restarted+found.Failed > 0 {
+			n.config.Logger.Info("sweep", "looked", found.Looked, "expired", found.Expired, "restarted", found.Restarted, "failed", found.Failed, "unknown", found.Unknown)
+		}
+	}
+}
+
+// Stop ends the node: running steps are told and may commit where they are;
+// nothing new begins. The ledger stays open.
+func (n *Node) Stop(ctx context.Context) error {
+	n.stop()
+	n.done.Wait()
+	return n.runtime.Stop(ctx)
+}
+
+// Stats are the state machine's counts.
+func (n *Node) Stats() asl.Stats { return n.runtime.Stats() }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/holdfast-a2a/holdfast/events"
+	"github.com/holdfast-a2a/holdfast/local/node"
+	"github.com/holdfast-a2a/holdfast/local/sqlite"
+	"github.com/holdfast-a2a/holdfast/shared/catalog"
+	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
+	"github.com/holdfast-a2a/holdfast/shared/catalog/hello"
+)
+
+// stopTime bounds a graceful stop: open streams end, running steps commit where
+// they are.
+const stopTime = 10 * time.Second
+
+// settings are the flags of serve, read once.
+type settings struct {
+	addr       string
+	data       string
+	systems    bool
+	systemsURL string
+	timing     node.Timing
+}
+
+func parseServe(args []string, logs io.Writer) (settings, error) {
+	s := settings{timing: node.DefaultTiming()}
+	f := flag.NewFlagSet("serve", flag.ContinueOnError)
+	f.SetOutput(logs)
+	f.StringVar(&s.addr, "addr", "127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address to serve on; loopback only, for there is no authentication")
+	f.StringVar(&s.data, "data", ".holdfast", "folder of the ledger and the blobs")
+	f.BoolVar(&s.systems, "systems", false, "also serve the systems of the worked example, on 127.0.0.1:8090")
+	f.StringVar(&s.systemsURL, "systems-url", "http://"+defaultSystemsAddr, "where the systems of the worked example are")
+	f.DurationVar(&s.timing.Lease, "lease", s.timing.Lease, "how long a lease lasts without renewal")
+	f.DurationVar(&s.timing.Renewal, "renewal", s.timing.Renewal, "how often a lease is renewed")
+	f.DurationVar(&s.timing.Grace, "grace", s.timing.Grace, "how long the sweep leaves alone what should go on by itself")
+	f.DurationVar(&s.timing.Sweep, "sweep", s.timing.Sweep, "how often the sweep runs")
+	if err := f.Parse(args); err != nil {
+		return s, usage(err)
+	}
+	var problems []error
+	host, _, err := net.SplitHostPort(s.addr)
+	if ip := net.ParseIP(host); err != nil || (host != "localhost" && (ip == nil || !ip.IsLoopback())) {
+		problems = append(problems, fmt.Errorf("--addr %q: without authentication only a loopback address is served, such as 127.0.0.1:8080", s.addr))
+	}
+	if f.NArg() > 0 {
+		problems = append(problems, fmt.Errorf("unexpected argument %q", f.Arg(0)))
+	}
+	if s.timing.Renewal <= 0 || s.timing.Renewal*2 > s.timing.Lease {
+		problems = append(problems, fmt.Errorf("--renewal %s must be at most half of --lease %s", s.timing.Renewal, s.timing.Lease))
+	}
+	if s.timing.Grace <= 0 || s.timing.Sweep <= 0 {
+		problems = append(problems, errors.New("--grace and --sweep must be positive"))
+	}
+	return s, errors.Join(problems...)
+}
+
+func usage(err error) error {
+	if errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, errUsage)
+}
+
+func serve(ctx context.Context, args []string, out, logs io.Writer) error {
+	s, err := parseServe(args, logs)
+	if err != nil {
+		return err
+	}
+	logger := slog.New(slog.NewTextHandler(logs, nil))
+	book, err := sqlite.Open(s.data, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, book.Close()) }()
+	connections, err := os.OpenFile(filepath.Join(s.data, "connections.ndjson"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("the connection log: %w", err)
+	}
+	defer func() { _ = connections.Close() }()
+	agents, err := shipped(s.systemsURL)
+	if err != nil {
+		return err
+	}
+	n, err := node.New(node.Config{
+		Ledger: book, Blobs: book.Blobs(), Catalog: agents, HoldersGone: true, Timing: s.timing, Logger: logger,
+		Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Secret: secret, Rand: mathrand.Float64,
+		Connections: connections,
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		return err
+	}
+	if s.systems {
+		stopSystems, err := startSystems(defaultSystemsAddr, events.AccessReviewCSV, out)
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		defer stopSystems()
+	}
+	if err := n.Start(); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	fmt.Fprintf(out, "holdfast serves %v on http://%s, data in %s\n", agents.Names(), listener.Addr(), s.data)
+	return serveUntil(ctx, listener, n)
+}
+
+// serveUntil serves until the context ends, then stops gracefully: first the
+// node, so that open streams end, then the server.
+func serveUntil(ctx context.Context, listener net.Listener, n *node.Node) error {
+	server := &http.Server{Handler: n.Handler, ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return errors.Join(err, n.Stop(context.Background()))
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	err := n.Stop(stopping)
+	if shutdown := server.Shutdown(stopping); shutdown != nil {
+		err = errors.Join(err, server.Close())
+	}
+	return err
+}
+
+// shipped is the catalog: the first name is the default agent.
+func shipped(systemsURL string) (*catalog.Catalog, error) {
+	agents := hello.Agents()
+	agents = append(agents, accessreview.New(accessreview.HTTP{BaseURL: systemsURL})...)
+	return catalog.New(agents...)
+}
+
+// secret is a callback token: 256 random bits.
+func secret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/events"
+	"github.com/holdfast-a2a/holdfast/local/systems"
+)
+
+const defaultSystemsAddr = "127.0.0.1:8090"
+
+// serveSystems serves the systems under review by themselves.
+func serveSystems(ctx context.Context, args []string, out, logs io.Writer) error {
+	f := flag.NewFlagSet("systems", flag.ContinueOnError)
+	f.SetOutput(logs)
+	addr := f.String("addr", defaultSystemsAddr, "address to serve on")
+	file := f.String("file", "", "grants in the format of events/accessreview/README.md; without it the shipped ones")
+	if err := f.Parse(args); err != nil {
+		return usage(err)
+	}
+	grants := events.AccessReviewCSV
+	if *file != "" {
+		var err error
+		if grants, err = os.ReadFile(*file); err != nil {
+			return err
+		}
+	}
+	stop, err := startSystems(*addr, grants, out)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	stop()
+	return nil
+}
+
+// startSystems serves until stop is called.
+func startSystems(addr string, grants []byte, out io.Writer) (stop func(), err error) {
+	handler, err := systems.New(grants)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("the systems of the worked example: %w", err)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	fmt.Fprintf(out, "the systems under review are on http://%s\n", listener.Addr())
+	return func() {
+		handler.Release()
+		if err := server.Close(); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			fmt.Fprintln(out, "the systems under review:", err)
+		}
+		<-failed
+	}, nil
+}

@@ -1,0 +1,47 @@
+package api
+
+import (
+	"context"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// Agent is what the door knows of an agent: how a task of it begins, and what its
+// card says (A2A §4.4.1).
+type Agent struct {
+	Name string
+	// Version is the one that new tasks run on.
+	Version int
+	// FirstStep is where new tasks begin.
+	FirstStep   string
+	Description string
+	Skills      []a2a.AgentSkill
+	InputModes  []string // media types; empty: text/plain
+	OutputModes []string // media types; empty: text/plain
+	// Validate refuses a first message before anything is written; its error's text
+	// goes to the caller as InvalidParams, unless it wraps one of A2A's errors. nil
+	// takes everything.
+	Validate func(*a2a.Message) error
+	// KeyedByMessageID makes the messageId the submission key of requests that bring
+	// no other.
+	KeyedByMessageID bool
+}
+
+// Principal is who calls, and whose data that concerns.
+type Principal struct {
+	// Tenant owns the tasks: all that a principal can see are its tenant's.
+	Tenant string
+	// Name is unique within the tenant. Only a hash of it is stored.
+	Name string
+}
+
+// Executions is told what was committed, after the commit. Twice is once, and an
+// error is only logged: the sweep finds what was not told.
+type Executions interface {
+	// Submitted: a new task waits for its first execution (generation 1).
+	Submitted(ctx context.Context, h lifecycle.Head) error
+	// Answered: a pause was closed, by a reply, a cancellation or its deadline. The
+	// execution that is parked on it goes on, or ends.
+	Answered(ctx context.Context, h lifecycle.Head, pause int) error
+}

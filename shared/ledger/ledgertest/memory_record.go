@@ -1,0 +1,150 @@
+package ledgertest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// DynamoDB's limits, which every ledger keeps (TransactWriteItems, API
+// reference).
+const (
+	maxItems     = 100
+	maxItemBytes = 400_000
+	maxAllBytes  = 4_000_000
+	envelope     = 1000 // bytes of an entry beside its payload, about
+)
+
+// weigh refuses a transaction that DynamoDB would refuse.
+func weigh(entries []lifecycle.Entry, items int) error {
+	all := 0
+	for _, e := range entries {
+		size := len(e.Payload) + envelope
+		if size > maxItemBytes {
+			return fmt.Errorf("entry %d has %d bytes, the limit is %d", e.Seq, size, maxItemBytes)
+		}
+		all += size
+	}
+	if items > maxItems || all > maxAllBytes {
+		return fmt.Errorf("a transaction of %d items and %d bytes, the limits are %d and %d", items, all, maxItems, maxAllBytes)
+	}
+	return nil
+}
+
+// conflict tells what is there instead of what a caller saw.
+func (r *record) conflict(seen uint64) *ledger.Conflict {
+	c := &ledger.Conflict{Current: copyHead(r.head)}
+	if seen < uint64(len(r.entries)) {
+		c.NextOp = r.entries[seen].OpID
+	}
+	return c
+}
+
+// fresh refuses a commit that would write over a coordinate or a receipt.
+func (r *record) fresh(c ledger.Commit) error {
+	for _, k := range c.Chunks {
+		if _, known := r.chunks[coordinate{k.Artifact, k.Revision, k.Number}]; known {
+			return fmt.Errorf("chunk %d of revision %d of artifact %q was committed before", k.Number, k.Revision, k.Artifact)
+		}
+	}
+	for _, receipt := range c.Receipts {
+		if _, known := r.receipts[eventName{receipt.Producer, receipt.EventID}]; known {
+			return fmt.Errorf("event %q of %q was answered before", receipt.EventID, receipt.Producer)
+		}
+	}
+	return nil
+}
+
+// Artifacts implements ledger.Tasks.
+func (m *Memory) Artifacts(ctx context.Context, ref lifecycle.Ref) (out []lifecycle.Artifact, err error) {
+	err = m.within(ctx, ref, func(r *record) error {
+		out = slices.SortedFunc(maps.Values(r.artifacts), func(a, b lifecycle.Artifact) int { return cmp.Compare(a.ID, b.ID) })
+		return nil
+	})
+	return out, err
+}
+
+// Receipt implements ledger.Tasks.
+func (m *Memory) Receipt(ctx context.Context, ref lifecycle.Ref, producer, eventID string) (receipt ledger.Receipt, err error) {
+	err = m.within(ctx, ref, func(r *record) error {
+		var known bool
+		if receipt, known = r.receipts[eventName{producer, eventID}]; !known {
+			return ledger.ErrNotFound
+		}
+		return nil
+	})
+	return receipt, err
+}
+
+// Hit implements ledger.Tasks.
+func (m *Memory) Hit(ctx context.Context, ref lifecycle.Ref, producer, eventID string) error {
+	return m.within(ctx, ref, func(r *record) error {
+		receipt, known := r.receipts[eventName{producer, eventID}]
+		if !known {
+			return ledger.ErrNotFound
+		}
+		receipt.Hits++
+		r.counts.Hits++
+		r.receipts[eventName{producer, eventID}] = receipt
+		return nil
+	})
+}
+
+// Reject implements ledger.Tasks.
+func (m *Memory) Reject(ctx context.Context, ref lifecycle.Ref, refused ledger.Rejected) error {
+	return m.within(ctx, ref, func(r *record) error {
+		r.counts.Rejections++
+		if refused.Reason == lifecycle.ConflictingContent {
+			r.counts.Incidents++
+		}
+		if len(r.rejections) < lifecycle.MaxRejections {
+			r.rejections = append(r.rejections, refused)
+		}
+		return nil
+	})
+}
+
+// Rejections implements ledger.Tasks.
+func (m *Memory) Rejections(ctx context.Context, ref lifecycle.Ref) (out []ledger.Rejected, err error) {
+	err = m.within(ctx, ref, func(r *record) error {
+		out = slices.Clone(r.rejections)
+		return nil
+	})
+	return out, err
+}
+
+// Counts implements ledger.Tasks.
+func (m *Memory) Counts(ctx context.Context, ref lifecycle.Ref) (counts ledger.Counts, err error) {
+	err = m.within(ctx, ref, func(r *record) error {
+		counts = r.counts
+		return nil
+	})
+	return counts, err
+}
+
+// copyHead and copyEntry keep the ledger's values apart from its callers'.
+func copyHead(h lifecycle.Head) lifecycle.Head {
+	h.Challenge, h.Cancel, h.Pause = copied(h.Challenge), copied(h.Cancel), copied(h.Pause)
+	if h.Pause != nil {
+		h.Pause.Challenge = copied(h.Pause.Challenge)
+	}
+	return h
+}
+
+func copyEntry(e lifecycle.Entry) lifecycle.Entry {
+	e.Payload = slices.Clone(e.Payload)
+	return e
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}

@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/shared/agent"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// BeginEffect implements agent.Session.
+func (s *session) BeginEffect(ctx context.Context, start agent.EffectStart) (agent.Ticket, error) {
+	digest, err := lifecycle.DigestJSON(start.Request)
+	if err != nil {
+		return agent.Ticket{}, agent.Permanent(err)
+	}
+	s.mu.Lock()
+	visit, deadline := s.task.Visit, s.stepDeadline
+	s.mu.Unlock()
+	req := lifecycle.EffectRequest{
+		Visit: visit, Name: start.Name, Policy: lifecycle.EffectPolicy(start.Policy), RequestDigest: digest,
+		Holder: s.in.Execution, Fence: s.fence, CallUntil: s.callUntil(start.Timeout, deadline), DeadBefore: s.DeadBefore,
+	}
+	d, err := s.Authority.BeginEffect(ctx, s.in.Ref, req)
+	if conflict, ok := errors.AsType[*ledger.Conflict](err); ok {
+		return agent.Ticket{}, s.refused(conflict)
+	}
+	if err != nil {
+		return agent.Ticket{}, classify(err)
+	}
+	ticket := agent.Ticket{Name: start.Name, Key: lifecycle.EffectKey(s.in.Ref.Task, visit, start.Name), CallUntil: req.CallUntil, Result: d.Next.Result, Revision: visit}
+	switch d.Act {
+	case lifecycle.ActCall:
+		ticket.Act = agent.EffectCall
+	case lifecycle.ActReturn:
+		ticket.Act = agent.EffectRecorded
+	case lifecycle.ActReconcile:
+		ticket.Act = agent.EffectAsk
+	case lifecycle.ActWait:
+		return ticket, &agent.InDoubt{Effect: start.Name, Until: d.WaitUntil}
+	default:
+		return ticket, &agent.InDoubt{Effect: start.Name, Held: true}
+	}
+	return ticket, nil
+}
+
+// callUntil bounds a call by its own timeout and by the step's deadline, which
+// the end of the invocation bounds already.
+func (s *session) callUntil(timeout time.Duration, deadline time.Time) time.Time {
+	until := s.Authority.Now().Add(timeout)
+	if deadline.Before(until) {
+		return deadline
+	}
+	return until
+}
+
+// refused stops the step: the lease is lost, or the task is to be canceled.
+func (s *session) refused(c *ledger.Conflict) error {
+	reason := errLost
+	if c.Current.Cancel != nil && c.Current.Fence == s.fence {
+		s.mu.Lock()
+		s.task.Cancel = c.Current.Cancel
+		s.mu.Unlock()
+		reason = errCancel
+	}
+	s.stop(reason)
+	return reason
+}
+
+// EndEffect implements agent.Session. The call has happened: its result is
+// recorded even when the step's context has ended or the lease is lost.
+func (s *session) EndEffect(ctx context.Context, e agent.EffectEnd) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	state := lifecycle.EffectInDoubt
+	switch e.Kind {
+	case agent.EndDone:
+		state = lifecycle.EffectDone
+	case agent.EndNotDone:
+		state = lifecycle.EffectFailed
+	}
+	err := s.Authority.SettleEffect(ctx, s.in.Ref, e.Ticket.Revision, e.Ticket.Name, state, e.Result, e.Evidence)
+	return classify(err)
+}

@@ -1,0 +1,137 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/agent"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// store turns a step's updates into what a commit takes: checksums are computed
+// and large bytes go to the blob store first.
+func (s *session) store(ctx context.Context, updates []agent.Update) ([]lifecycle.Update, error) {
+	out := make([]lifecycle.Update, 0, len(updates))
+	for _, u := range updates {
+		if u.Chunk == nil {
+			m, err := s.storeMessage(ctx, u.Message)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, lifecycle.Update{Message: m})
+			continue
+		}
+		c := u.Chunk
+		if c.Part == nil || c.Part.Content == nil {
+			return nil, agent.Permanent(fmt.Errorf("a chunk of artifact %q without a part", c.Artifact))
+		}
+		content, err := lifecycle.PartContent(c.Part)
+		if err != nil {
+			return nil, agent.Permanent(err)
+		}
+		part, err := s.storePart(ctx, c.Part, content)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, lifecycle.Update{Append: c.Append, Chunk: &lifecycle.Chunk{
+			Artifact: c.Artifact, Name: c.Name, Description: c.Description, Last: c.Last,
+			Part: part, Bytes: int64(len(content)), Checksum: lifecycle.DigestBytes(content),
+		}})
+	}
+	return out, nil
+}
+
+func (s *session) storeMessage(ctx context.Context, m *a2a.Message) (*a2a.Message, error) {
+	if m == nil {
+		return nil, nil
+	}
+	out := *m
+	out.Parts = make(a2a.ContentParts, 0, len(m.Parts))
+	for _, p := range m.Parts {
+		content, err := lifecycle.PartContent(p)
+		if err != nil {
+			return nil, agent.Permanent(err)
+		}
+		part, err := s.storePart(ctx, p, content)
+		if err != nil {
+			return nil, err
+		}
+		out.Parts = append(out.Parts, part)
+	}
+	return &out, nil
+}
+
+// storePart keeps a small part as it is and moves a large one to the blob store.
+func (s *session) storePart(ctx context.Context, p *a2a.Part, content []byte) (*a2a.Part, error) {
+	if len(content) <= lifecycle.MaxInlineBytes {
+		return p, nil
+	}
+	ref := lifecycle.BlobRef{Digest: lifecycle.DigestBytes(content), Bytes: int64(len(content)), Kind: lifecycle.BlobRaw}
+	switch p.Content.(type) {
+	case a2a.Text:
+		ref.Kind = lifecycle.BlobText
+	case a2a.Data:
+		ref.Kind = lifecycle.BlobData
+	case a2a.URL:
+		return nil, agent.Permanent(fmt.Errorf("a URL of %d bytes, the limit is %d", len(content), lifecycle.MaxInlineBytes))
+	}
+	if err := s.Blobs.Put(ctx, s.in.Ref, ref.Digest, content); err != nil {
+		return nil, err
+	}
+	return lifecycle.BlobPart(p, ref), nil
+}
+
+// hydrate gives a step the bytes that were moved to the blob store.
+func (r *Runner) hydrate(ctx context.Context, ref lifecycle.Ref, m *a2a.Message) (*a2a.Message, error) {
+	if m == nil {
+		return nil, nil
+	}
+	out := *m
+	out.Parts = make(a2a.ContentParts, 0, len(m.Parts))
+	for _, p := range m.Parts {
+		blob, moved := lifecycle.AsBlob(p)
+		if !moved {
+			out.Parts = append(out.Parts, p)
+			continue
+		}
+		content, err := r.Blobs.Get(ctx, ref, blob.Digest)
+		if err != nil {
+			return nil, fmt.Errorf("the bytes of a message part: %w", err)
+		}
+		part := *p
+		switch blob.Kind {
+		case lifecycle.BlobText:
+			part.Content = a2a.Text(content)
+		case lifecycle.BlobData:
+			var v any
+			if err := json.Unmarshal(content, &v); err != nil {
+				return nil, fmt.Errorf("a data part: %w", err)
+			}
+			part.Content = a2a.Data{Value: v}
+		default:
+			part.Content = a2a.Raw(content)
+		}
+		out.Parts = append(out.Parts, &part)
+	}
+	return &out, nil
+}
+
+// secretForms are the shapes in which credentials turn up in error texts.
+var secretForms = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]+`),
+	regexp.MustCompile(`(?i)\b(authorization|api[-_]?key|token|secret|password|signature)(["']?\s*[:=]\s*)\S+`),
+	regexp.MustCompile(`://[^/\s@]+@`),
+	regexp.MustCompile(`\?[^\s"']+`),
+}
+
+// redact removes what looks like a credential from an error's text before it is
+// kept (I9). Authors should not put any there; this is the second line.
+func redact(text string) string {
+	text = secretForms[0].ReplaceAllString(text, "$1 [redacted]")
+	text = secretForms[1].ReplaceAllString(text, "$1$2[redacted]")
+	text = secretForms[2].ReplaceAllString(text, "://[redacted]@")
+	return secretForms[3].ReplaceAllString(text, "?[redacted]")
+}

@@ -1,0 +1,201 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/agent"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// Why a step's context ends before its time.
+var (
+	errLost       = errors.New("the lease is lost")
+	errCancel     = errors.New("a cancellation was requested")
+	errEnded      = errors.New("the task has ended")
+	errInvocation = errors.New("the invocation is at its end")
+)
+
+// trouble marks an error of the infrastructure on its way through an agent's
+// step: it is no failed attempt.
+type trouble struct{ err error }
+
+func (t *trouble) Error() string { return t.err.Error() }
+func (t *trouble) Unwrap() error { return t.err }
+
+// session is one lease: the task as this invocation knows it, and whatever a
+// running step reaches of it.
+type session struct {
+	*Runner
+	in    Input
+	agent *agent.Agent
+	// stopAt is when steps must have returned.
+	stopAt  time.Time
+	began   time.Time
+	message *a2a.Message
+	state   json.RawMessage
+
+	mu        sync.Mutex // serializes commits, renewals and reads of task
+	task      lifecycle.Task
+	fence     uint64
+	heartbeat *time.Timer
+	closed    bool
+	// cancel ends the running step's context.
+	cancel       context.CancelCauseFunc
+	stepDeadline time.Time
+}
+
+// open loads what the next step needs: the checkpoint and the latest message.
+func (r *Runner) open(ctx context.Context, ag *agent.Agent, in Input, t lifecycle.Task) (*session, error) {
+	s := &session{Runner: r, in: in, agent: ag, task: t, fence: t.Fence, began: r.Authority.Now(), stopAt: in.DeadlineAt.Add(-r.Reserve)}
+	message, err := r.event(ctx, in.Ref, t.MessageSeq)
+	if err != nil {
+		return nil, err
+	}
+	if s.message, err = r.hydrate(ctx, in.Ref, message.Message); err != nil {
+		return nil, err
+	}
+	if t.CheckpointSeq > 0 {
+		ev, err := r.event(ctx, in.Ref, t.CheckpointSeq)
+		if err != nil {
+			return nil, err
+		}
+		s.state = ev.Checkpoint.State
+	}
+	s.heartbeat = time.AfterFunc(r.Renewal, s.renew)
+	return s, nil
+}
+
+func (r *Runner) event(ctx context.Context, ref lifecycle.Ref, seq uint64) (lifecycle.Event, error) {
+	entries, err := r.Authority.Ledger.Entries(ctx, ref, seq-1, 1)
+	if err != nil {
+		return lifecycle.Event{}, err
+	}
+	if len(entries) != 1 || entries[0].Seq != seq {
+		return lifecycle.Event{}, fmt.Errorf("task %s has no entry %d", ref, seq)
+	}
+	return entries[0].Event()
+}
+
+func (s *session) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.heartbeat.Stop()
+}
+
+// current is the task as this lease knows it.
+func (s *session) current() lifecycle.Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.task
+}
+
+// stop ends the running step's context. The first reason stays.
+func (s *session) stop(reason error) {
+	if s.cancel != nil {
+		s.cancel(reason)
+	}
+}
+
+// renew extends the lease. When it is lost the step is told at once; when the
+// ledger cannot be reached the fence protects the task, and the next renewal
+// tries again.
+func (s *session) renew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.Renewal)
+	defer cancel()
+	res, err := s.Authority.Do(ctx, s.task, lifecycle.Renew{Holder: s.in.Execution, Fence: s.fence, Lease: s.Lease}, s.source(s.in, s.fence), ledger.Extra{})
+	switch {
+	case err == nil:
+		s.task = res.Task
+	case lifecycle.RejectedFor(err, lifecycle.CancelPending):
+		s.task = res.Task
+		s.stop(errCancel)
+		return
+	case lifecycle.RejectedFor(err, lifecycle.PostTerminal):
+		s.stop(errEnded)
+		return
+	case lifecycle.RejectedFor(err, lifecycle.FenceLost):
+		s.stop(errLost)
+		return
+	default:
+		s.Logger.Warn("the lease was not renewed", "task", s.in.Ref.Task, "error", err)
+	}
+	s.heartbeat.Reset(s.Renewal)
+}
+
+// report commits what the holder has to say. Rejections that end the lease stop
+// the step; what came too late is kept as a rejection beside the task.
+func (s *session) report(ctx context.Context, rep lifecycle.Report) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rep.Holder, rep.Fence, rep.Grace = s.in.Execution, s.fence, s.Grace
+	res, err := s.Authority.Do(ctx, s.task, rep, s.source(s.in, s.fence), ledger.Extra{})
+	if err == nil {
+		s.task = res.Task
+		if s.task.Terminal() && rep.Verb == lifecycle.VerbSubStep {
+			s.stop(errEnded)
+			return errEnded
+		}
+		return nil
+	}
+	r, refused := errors.AsType[*lifecycle.Rejection](err)
+	if !refused {
+		return err
+	}
+	switch r.Reason {
+	case lifecycle.FenceLost, lifecycle.PostTerminal:
+		s.stop(errLost)
+		late := ledger.Rejected{At: lifecycle.Millis(s.Authority.Now()), Producer: "runner", Reason: r.Reason, Detail: string(rep.Verb) + ": " + r.Detail, Fence: s.fence}
+		return errors.Join(errLost, s.Authority.Ledger.Reject(ctx, s.in.Ref, late))
+	case lifecycle.PauseExpired:
+		s.stop(errLost)
+		return errLost
+	}
+	return err
+}
+
+// Commit implements agent.Session.
+func (s *session) Commit(ctx context.Context, sub agent.SubStep) error {
+	updates, err := s.store(ctx, sub.Updates)
+	if err != nil {
+		return classify(err)
+	}
+	if err := s.report(ctx, lifecycle.Report{Verb: lifecycle.VerbSubStep, Updates: updates, State: sub.State}); err != nil {
+		return classify(err)
+	}
+	s.state = sub.State
+	return nil
+}
+
+// Progress implements agent.Session.
+func (s *session) Progress(id a2a.ArtifactID) agent.Progress {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.task.Arts[id]
+	return agent.Progress{Revision: a.Revision, Chunks: a.Chunks, Sealed: a.Sealed}
+}
+
+// classify says what an error of the ledger means to a step. A rejection is
+// permanent: the same report would be refused again. The end of the lease stays
+// what it is. Everything else is trouble.
+func classify(err error) error {
+	if err == nil || agent.IsPermanent(err) || errors.Is(err, errLost) || errors.Is(err, errEnded) {
+		return err
+	}
+	if _, refused := errors.AsType[*lifecycle.Rejection](err); refused {
+		return agent.Permanent(err)
+	}
+	return &trouble{err}
+}
