@@ -118,7 +118,7 @@ func erase[S any](s Step[S]) step {
 			}
 		}
 		next, err := s.Run(ctx, t)
-		if err != nil {
+		if err != nil && t.broken == nil {
 			return Move{}, err
 		}
 		return t.move(next)

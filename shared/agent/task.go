@@ -25,6 +25,7 @@ type Task[S any] struct {
 	session Session
 	updates []Update
 	once    names
+	broken  error // what Commit answered: nothing after it counts
 }
 
 // Report adds a progress message. Callers see it with the next commit.
@@ -66,8 +67,16 @@ func (t *Task[S]) Progress(id a2a.ArtifactID) Progress { return t.session.Progre
 
 // Commit is a sub-step: it keeps the state and everything reported and emitted so
 // far, and the step goes on. After a crash the step runs again from here. An
-// error means that the step must return it: nothing after it would count.
+// error means that the step must return it: nothing after it counts, and whatever
+// the step returns instead, the attempt ends with that error.
 func (t *Task[S]) Commit(ctx context.Context) error {
+	if t.broken == nil {
+		t.broken = t.commit(ctx)
+	}
+	return t.broken
+}
+
+func (t *Task[S]) commit(ctx context.Context) error {
 	state, err := t.encode()
 	if err != nil {
 		return err
@@ -94,6 +103,9 @@ func (t *Task[S]) encode() (json.RawMessage, error) {
 }
 
 func (t *Task[S]) move(n Next) (Move, error) {
+	if t.broken != nil {
+		return Move{}, t.broken
+	}
 	if n.verb == "" {
 		return Move{}, Permanent(fmt.Errorf("step %q returned neither an error nor what comes next", t.in.Step))
 	}

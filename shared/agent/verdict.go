@@ -39,11 +39,15 @@ func (a *Agent) Judge(step string, attempt int, err error) Verdict {
 		return Verdict{Act: VerdictWait, Effect: doubt.Effect, Until: doubt.Until, Reason: reason}
 	}
 	if IsPermanent(err) {
-		return Verdict{Act: VerdictFail, Text: reason, Reason: reason}
+		return failing(step, reason)
 	}
 	retry := a.RetryOf(step)
 	if attempt >= retry.Attempts {
-		return Verdict{Act: VerdictFail, Text: fmt.Sprintf("Step %q failed %d times and was given up.", step, attempt), Reason: reason}
+		return failing(step, fmt.Sprintf("gave up after %d attempts: %s", attempt, reason))
 	}
 	return Verdict{Act: VerdictRetry, Delay: retry.Delay(attempt), Reason: reason}
+}
+
+func failing(step, reason string) Verdict {
+	return Verdict{Act: VerdictFail, Text: fmt.Sprintf("Step %q failed: %s", step, reason), Reason: reason}
 }

@@ -76,10 +76,7 @@ func (a Artifact) grow(c Chunk, seq uint64) Artifact {
 		a = Artifact{ID: c.Artifact, Revision: c.Revision}
 	}
 	a.Chunks, a.Bytes, a.Sealed, a.Seq = c.Number, a.Bytes+c.Bytes, c.Last, seq
-	run := newChain("holdfast-artifact-1")
-	run.str(string(a.Digest))
-	run.str(string(c.Checksum))
-	a.Digest = run.sum()
+	a.Digest = newChain("holdfast-artifact-1").str(string(a.Digest)).str(string(c.Checksum)).sum()
 	return a
 }
 

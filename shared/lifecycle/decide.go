@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -37,6 +39,9 @@ func Decide(t Task, cmd Command, now time.Time) (Decision, error) {
 	if t.Terminal() {
 		return Decision{}, reject(PostTerminal, "the task has ended as %s", t.State)
 	}
+	if len(t.Arts) < t.Artifacts {
+		return Decision{}, fmt.Errorf("task %s has %d artifacts, and %d were loaded with it", t.Task, t.Artifacts, len(t.Arts))
+	}
 	switch c := cmd.(type) {
 	case Grant:
 		return decideGrant(t, c, now)
@@ -67,6 +72,9 @@ func decideSubmit(t Task, c Submit, now time.Time) (Decision, error) {
 	if t.Seq != 0 {
 		return Decision{}, reject(IllegalTransition, "the task exists already")
 	}
+	if r := c.check(); r != nil {
+		return Decision{}, r
+	}
 	after := t.Head
 	after.Generation = 1
 	after.DueAt = now.Add(c.Policy.Grace)
@@ -80,9 +88,32 @@ func decideSubmit(t Task, c Submit, now time.Time) (Decision, error) {
 	}}}, nil
 }
 
+// check holds a submission against the limits of what the head carries.
+func (c Submit) check() *Rejection {
+	if c.Message == nil {
+		return reject(InvalidContent, "a submission without a message")
+	}
+	if c.Policy.Life <= 0 || c.Policy.Retention <= 0 {
+		return reject(LimitReached, "policy %q: a longest life of %s and a retention of %s; nothing lives for ever, nor for no time", c.Policy.Version, c.Policy.Life, c.Policy.Retention)
+	}
+	if r := checkNames(MaxIDBytes, "a contextId", c.ContextID, "a principal's hash", c.Principal); r != nil {
+		return r
+	}
+	if r := checkNames(MaxNameBytes, "an agent's name", c.Agent, "a step's name", c.Step, "a policy's version", c.Policy.Version); r != nil {
+		return r
+	}
+	return checkMessage(c.Message)
+}
+
 func decideReply(t Task, c Reply, now time.Time) (Decision, error) {
 	if d, err := overdue(t, now); err != nil {
 		return d, err
+	}
+	if c.Message == nil {
+		return Decision{}, reject(InvalidContent, "a reply without a message")
+	}
+	if r := checkMessage(c.Message); r != nil {
+		return Decision{}, r
 	}
 	switch t.State {
 	case AuthRequired:
@@ -139,18 +170,17 @@ func decideCancel(t Task, c RequestCancel, now time.Time) (Decision, error) {
 
 // canceled settles a request to cancel: the request and the end, as one.
 func canceled(t Task, mark CancelMark) (Decision, error) {
-	d, err := end(t, Canceled, "cancellation requested", agentText("The task was canceled."))
-	if err != nil {
-		return d, err
-	}
-	d.Events = append([]Event{{Type: TypeCancelRequested, Cancel: &mark}}, d.Events...)
-	return d, nil
+	t.Cancel = &mark
+	return end(t, Canceled, "cancellation requested", agentText("The task was canceled."))
 }
 
 func decideExpire(t Task, now time.Time) (Decision, error) {
 	d, err := overdue(t, now)
-	if err == nil {
+	switch {
+	case err == nil:
 		return Decision{}, reject(NotDue, "no deadline has passed")
+	case len(d.Events) == 0:
+		return Decision{}, err
 	}
 	return d, nil
 }
@@ -185,6 +215,9 @@ func decideRestart(t Task, c Restart, now time.Time) (Decision, error) {
 		return Decision{}, reject(LeaseHeld, "%s holds the lease until %s", t.Holder, t.LeaseUntil.Format(time.RFC3339Nano))
 	}
 	if !c.HolderGone && t.Restarts >= MaxRestarts {
+		if t.Cancel != nil {
+			return canceled(t, *t.Cancel)
+		}
 		return end(t, Failed, "no progress", agentText("The task could not be brought forward."))
 	}
 	after := t.Head
@@ -196,12 +229,13 @@ func decideRestart(t Task, c Restart, now time.Time) (Decision, error) {
 	}
 	after.DueAt = now.Add(c.Grace)
 	if t.NextAt.After(now) {
-		after.DueAt = t.NextAt.Add(c.Grace)
+		after.DueAt = earlier(t.NextAt.Add(c.Grace), t.LifeEndsAt)
 	}
 	return Decision{After: after}, nil
 }
 
-// end is the terminal event, with the manifest that it closes.
+// end is the terminal event, with the manifest that it closes. A cancellation
+// that was requested stands in the history before it, however the task ends.
 func end(t Task, state a2a.TaskState, reason string, msg *a2a.Message) (Decision, error) {
 	if r := mayMove(t.State, state, false); r != nil {
 		return Decision{}, r
@@ -215,10 +249,15 @@ func end(t Task, state a2a.TaskState, reason string, msg *a2a.Message) (Decision
 	after.free()
 	after.DueAt = time.Time{}
 	after.Cancel = nil
-	d := Decision{After: after, Events: []Event{{
+	d := Decision{After: after}
+	if t.Cancel != nil {
+		mark := *t.Cancel
+		d.Events = append(d.Events, Event{Type: TypeCancelRequested, Cancel: &mark})
+	}
+	d.Events = append(d.Events, Event{
 		Type: TypeEnded, State: state, Message: msg,
 		Ending: &Ending{Reason: clip(reason), Manifest: items, ManifestDigest: digest},
-	}}}
+	})
 	if t.Pause != nil {
 		d.Answered = t.Pause.Number
 	}
@@ -229,9 +268,11 @@ func agentText(text string) *a2a.Message {
 	return &a2a.Message{Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
 }
 
+// clip cuts a text to what is kept of it. What is cut is not left half a
+// character.
 func clip(s string) string {
-	if len(s) <= MaxReasonBytes {
-		return s
+	if len(s) > MaxReasonBytes {
+		s = s[:MaxReasonBytes]
 	}
-	return s[:MaxReasonBytes]
+	return strings.ToValidUTF8(s, "")
 }

@@ -3,13 +3,10 @@ package lifecycle
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"hash"
 	"strconv"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/gowebpki/jcs"
 )
 
 // Digest is a SHA-256 in lower-case hexadecimal.
@@ -19,20 +16,6 @@ type Digest string
 func DigestBytes(b []byte) Digest {
 	sum := sha256.Sum256(b)
 	return Digest(hex.EncodeToString(sum[:]))
-}
-
-// Canonical is the canonical JSON of v (RFC 8785). Numbers are IEEE doubles, as
-// everywhere in A2A's JSON: integers beyond 2^53 lose digits.
-func Canonical(v any) ([]byte, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encoding %T: %w", v, err)
-	}
-	out, err := jcs.Transform(raw)
-	if err != nil {
-		return nil, fmt.Errorf("canonical form of %T: %w", v, err)
-	}
-	return out, nil
 }
 
 // DigestJSON is the digest of the canonical JSON of v.
@@ -47,6 +30,9 @@ func DigestJSON(v any) (Digest, error) {
 // PartContent is what a part's checksum is taken over: the bytes of a text or
 // raw part, the canonical JSON of a data part, the address of a URL part.
 func PartContent(p *a2a.Part) ([]byte, error) {
+	if p == nil {
+		return nil, fmt.Errorf("a part that is null")
+	}
 	switch c := p.Content.(type) {
 	case a2a.Text:
 		return []byte(c), nil
@@ -63,20 +49,23 @@ func PartContent(p *a2a.Part) ([]byte, error) {
 
 // chain accumulates fields so that no two different lists of fields give the
 // same bytes: each is preceded by its length (a netstring).
-type chain struct{ h hash.Hash }
+type chain []byte
 
 func newChain(label string) chain {
-	c := chain{sha256.New()}
-	c.str(label)
-	return c
+	const usual = 512 // an entry's envelope
+	return make(chain, 0, usual).str(label)
 }
 
-func (c chain) str(s string) {
+func (c chain) str(s string) chain {
+	c = append(strconv.AppendInt(c, int64(len(s)), 10), ':')
+	return append(c, s...)
+}
+
+func (c chain) num(n uint64) chain {
 	var buf [20]byte
-	c.h.Write(append(strconv.AppendInt(buf[:0], int64(len(s)), 10), ':'))
-	c.h.Write([]byte(s))
+	digits := strconv.AppendUint(buf[:0], n, 10)
+	c = append(strconv.AppendInt(c, int64(len(digits)), 10), ':')
+	return append(c, digits...)
 }
 
-func (c chain) num(n uint64) { c.str(strconv.FormatUint(n, 10)) }
-
-func (c chain) sum() Digest { return Digest(hex.EncodeToString(c.h.Sum(nil))) }
+func (c chain) sum() Digest { return DigestBytes(c) }

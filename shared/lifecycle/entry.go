@@ -67,6 +67,23 @@ type Entry struct {
 	OpID string `json:"opId"`
 }
 
+// UnmarshalJSON implements json.Unmarshaler. JSON encoders may write a payload
+// with other spacing or escapes (encoding/json escapes HTML's characters); its
+// canonical form, over which the digest was taken, is restored.
+func (e *Entry) UnmarshalJSON(b []byte) error {
+	type plain Entry
+	if err := json.Unmarshal(b, (*plain)(e)); err != nil {
+		return err
+	}
+	if DigestBytes(e.Payload) == e.PayloadDigest {
+		return nil
+	}
+	if canonical, err := canonicalize(e.Payload); err == nil {
+		e.Payload = canonical
+	}
+	return nil
+}
+
 // Source is who reports something, and under which lease.
 type Source struct {
 	Producer   string
@@ -111,9 +128,36 @@ type Submission struct {
 
 // Checkpoint is everything that the next step needs.
 type Checkpoint struct {
-	Step  string          `json:"step"`
-	Visit uint64          `json:"visit"` // raised whenever a step moves on
-	State json.RawMessage `json:"state,omitempty"`
+	Step  string
+	Visit uint64 // raised whenever a step moves on
+	State json.RawMessage
+}
+
+// storedCheckpoint is a checkpoint in a payload. The state is kept as text: a
+// payload's numbers are doubles (RFC 8785), and an agent's state may hold
+// integers beyond 2^53.
+type storedCheckpoint struct {
+	Step  string `json:"step"`
+	Visit uint64 `json:"visit"`
+	State string `json:"state,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c Checkpoint) MarshalJSON() ([]byte, error) {
+	return json.Marshal(storedCheckpoint{c.Step, c.Visit, string(c.State)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Checkpoint) UnmarshalJSON(b []byte) error {
+	var s storedCheckpoint
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	*c = Checkpoint{Step: s.Step, Visit: s.Visit}
+	if s.State != "" {
+		c.State = json.RawMessage(s.State)
+	}
+	return nil
 }
 
 // Pause is a wait for somebody.
@@ -179,27 +223,38 @@ func (e Entry) Event() (Event, error) {
 
 // chainAfter computes the entry's chain digest from the one before it.
 func (e Entry) chainAfter(previous Digest) Digest {
-	c := newChain("holdfast-entry-1")
-	c.str(string(previous))
-	c.str(string(e.Task))
-	c.num(e.Seq)
-	c.str(string(e.Type))
-	c.num(uint64(e.TypeVersion))
-	c.str(string(e.PayloadDigest))
-	c.str(e.Producer)
-	c.str(e.EventID)
-	c.num(e.SourceSeq)
-	c.num(uint64(e.ObservedAt.UnixMilli()))
-	c.num(uint64(e.AcceptedAt.UnixMilli()))
-	c.str(e.Holder)
-	c.num(e.Fence)
-	c.str(e.OpID)
-	return c.sum()
+	return newChain("holdfast-entry-1").
+		str(string(previous)).
+		str(string(e.Task)).num(e.Seq).
+		str(string(e.Type)).num(uint64(e.TypeVersion)).
+		str(string(e.PayloadDigest)).
+		str(e.Producer).str(e.EventID).num(e.SourceSeq).
+		num(uint64(e.ObservedAt.UnixMilli())).num(uint64(e.AcceptedAt.UnixMilli())).
+		str(e.Holder).num(e.Fence).
+		str(e.OpID).
+		sum()
 }
 
 // Millis drops what the ledger does not keep of an instant: it is in UTC and has
 // milliseconds (A2A §5.6.1).
 func Millis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// fits bounds an entry: its message, and all of it.
+func fits(ev Event, payload []byte) *Rejection {
+	if len(payload) <= MaxMessageBytes {
+		return nil
+	}
+	if ev.Message != nil {
+		m, err := Canonical(ev.Message)
+		if err != nil || len(m) > MaxMessageBytes {
+			return reject(LimitReached, "a message of %d bytes, the limit is %d: move its large parts to the blob store", len(m), MaxMessageBytes)
+		}
+	}
+	if len(payload) > MaxPayloadBytes {
+		return reject(LimitReached, "an entry of %d bytes, the limit is %d", len(payload), MaxPayloadBytes)
+	}
+	return nil
+}
 
 // Seal turns a decision's events into numbered, chained entries and the task
 // after them. Only package ledger calls it: nobody else assigns a sequence.
@@ -213,7 +268,10 @@ func Seal(t Task, d Decision, src Source, op string, now time.Time) (Task, []Ent
 	for i, ev := range d.Events {
 		payload, err := Canonical(ev)
 		if err != nil {
-			return t, nil, err
+			return t, nil, reject(InvalidContent, "%s", clip(err.Error()))
+		}
+		if r := fits(ev, payload); r != nil {
+			return t, nil, r
 		}
 		e := Entry{
 			Task: next.Task, Seq: next.Seq + 1, Type: ev.Type, TypeVersion: entryTypeVersion,

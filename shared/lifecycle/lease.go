@@ -11,6 +11,9 @@ func decideGrant(t Task, c Grant, now time.Time) (Decision, error) {
 	case t.Leased(now) && t.Holder != c.Holder:
 		return Decision{}, reject(LeaseHeld, "%s holds the lease until %s", t.Holder, t.LeaseUntil.Format(time.RFC3339Nano))
 	}
+	if r := checkName("a holder's name", c.Holder, MaxIDBytes); r != nil {
+		return Decision{}, r
+	}
 	if d, err := overdue(t, now); err != nil {
 		return d, err
 	}
@@ -67,7 +70,7 @@ func decideRelease(t Task, c Release, now time.Time) (Decision, error) {
 // holds checks the fence (I3). A lease that has run out is still its holder's
 // until somebody else was granted one: the fence decides, not the clock.
 func holds(t Task, holder string, fence uint64) *Rejection {
-	if fence == 0 || fence != t.Fence || holder != t.Holder {
+	if holder == "" || fence == 0 || fence != t.Fence || holder != t.Holder {
 		return reject(FenceLost, "the lease with fence %d is over; the task is at fence %d", fence, t.Fence)
 	}
 	return nil

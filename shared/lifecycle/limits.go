@@ -31,6 +31,9 @@ const (
 	// MaxMessageBytes is the largest message on an entry once its large parts were
 	// moved to the blob store: an entry must stay below 400 KB on DynamoDB.
 	MaxMessageBytes = 256 << 10
+	// MaxPayloadBytes bounds an entry's payload, whatever it is made of: 400 KB less
+	// the envelope.
+	MaxPayloadBytes = 384 << 10
 	// MaxGrants is how many leases a task may be granted without a new entry. A
 	// step that kills its process would otherwise loop for ever.
 	MaxGrants = 10

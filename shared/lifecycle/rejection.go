@@ -44,6 +44,8 @@ const (
 	LimitReached Reason = "limit-reached"
 	// OpenArtifact: a task cannot complete with an artifact that is not sealed.
 	OpenArtifact Reason = "open-artifact"
+	// InvalidContent: what was sent could not be read back if it were stored.
+	InvalidContent Reason = "invalid-content"
 	// UnknownArtifact: append to an artifact or revision that does not exist or is
 	// sealed.
 	UnknownArtifact Reason = "unknown-artifact"

@@ -2,7 +2,9 @@ package lifecycle
 
 import (
 	"cmp"
+	"encoding/json"
 	"time"
+	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
@@ -14,14 +16,21 @@ func decideReport(t Task, c Report, now time.Time) (Decision, error) {
 	if d, err := overdue(t, now); err != nil {
 		return d, err
 	}
-	if t.Cancel != nil {
-		return meetCancel(t, c)
-	}
-	if c.Verb == VerbCancel {
+	switch {
+	case t.Cancel != nil && !c.ends():
+		return canceled(t, *t.Cancel)
+	case c.Verb == VerbCancel:
 		return Decision{}, reject(IllegalTransition, "no cancellation was requested")
 	}
-	if int(t.Seq)+len(c.Updates)+2 > MaxEntries-reservedEntries && !c.ends() {
+	room := MaxEntries - reservedEntries
+	if c.ends() {
+		room = MaxEntries
+	}
+	if int(t.Seq)+len(c.Updates)+2 > room {
 		return end(t, Failed, "entry limit", agentText("The task reached its limit of entries."))
+	}
+	if t.Cancel != nil {
+		return endAnyway(t, c, now)
 	}
 	return report(t, c, now)
 }
@@ -30,16 +39,12 @@ func (c Report) ends() bool {
 	return c.Verb == VerbComplete || c.Verb == VerbReject || c.Verb == VerbFail
 }
 
-// meetCancel is the holder's answer to a requested cancellation: canceled, or
-// its own end if it had got there, with the request in the history.
-func meetCancel(t Task, c Report) (Decision, error) {
+// endAnyway is the end of a holder that had got there when it met a requested
+// cancellation: its own end, with the request in the history.
+func endAnyway(t Task, c Report, now time.Time) (Decision, error) {
 	mark := *t.Cancel
-	if !c.ends() {
-		return canceled(t, mark)
-	}
-	clear := t
-	clear.Cancel = nil
-	d, err := report(clear, c, mark.At)
+	t.Cancel = nil
+	d, err := report(t, c, now)
 	if err != nil {
 		return d, err
 	}
@@ -66,7 +71,8 @@ func report(t Task, c Report, now time.Time) (Decision, error) {
 		}
 		return Decision{After: after, Events: ride(events, &Checkpoint{Step: c.Next, Visit: t.Visit + 1, State: c.State})}, nil
 	case VerbSleep, VerbRetry, VerbWait:
-		w := Event{Type: TypeWaiting, Message: c.Message, Wait: &Wait{Until: Millis(c.Until), Reason: clip(c.Reason)}}
+		// A wait beyond the task's life is one to its end.
+		w := Event{Type: TypeWaiting, Message: c.Message, Wait: &Wait{Until: earlier(Millis(c.Until), t.LifeEndsAt), Reason: clip(c.Reason)}}
 		switch c.Verb {
 		case VerbSleep:
 			w.Checkpoint = &Checkpoint{Step: c.Next, Visit: t.Visit + 1, State: c.State}
@@ -76,7 +82,7 @@ func report(t Task, c Report, now time.Time) (Decision, error) {
 			w.Wait.Attempt = t.Attempt
 		}
 		after.free()
-		after.DueAt = earlier(w.Wait.Until.Add(c.Grace), t.LifeEndsAt)
+		after.DueAt = earlier(later(w.Wait.Until, now).Add(c.Grace), t.LifeEndsAt)
 		return Decision{After: after, Events: append(events, w)}, nil
 	case VerbPause:
 		return pause(t, c, events, now)
@@ -121,10 +127,13 @@ func pause(t Task, c Report, events []Event, now time.Time) (Decision, error) {
 	if outcome != Failed && outcome != Canceled {
 		return Decision{}, reject(IllegalTransition, "a pause that nobody answers ends as failed or canceled, not as %s", outcome)
 	}
-	p := &Pause{Number: t.Pauses + 1, DeadlineAt: now.Add(timeout), Outcome: outcome, Named: terms.Named}
+	p := &Pause{Number: t.Pauses + 1, DeadlineAt: Millis(now.Add(timeout)), Outcome: outcome, Named: terms.Named}
 	if terms.State == AuthRequired {
 		if terms.Challenge == nil || terms.Challenge.Action == "" {
 			return Decision{}, reject(IllegalTransition, "a pause for authorization names the action to be authorized")
+		}
+		if r := checkNames(MaxIDBytes, "an action", terms.Challenge.Action, "an audience", terms.Challenge.Audience); r != nil {
+			return Decision{}, r
 		}
 		challenge := *terms.Challenge
 		challenge.Number, challenge.ExpiresAt = p.Number, p.DeadlineAt
@@ -144,6 +153,15 @@ func updates(t Task, c Report) ([]Event, map[a2a.ArtifactID]Artifact, error) {
 	if len(c.State) > MaxCheckpointBytes {
 		return nil, nil, reject(LimitReached, "the state has %d bytes, the limit is %d", len(c.State), MaxCheckpointBytes)
 	}
+	if len(c.State) > 0 && (!json.Valid(c.State) || !utf8.Valid(c.State)) {
+		return nil, nil, reject(InvalidContent, "the state is no JSON")
+	}
+	if r := checkName("a step's name", c.Next, MaxNameBytes); r != nil {
+		return nil, nil, r
+	}
+	if r := checkMessage(c.Message); r != nil {
+		return nil, nil, r
+	}
 	if len(c.Updates) > MaxEntriesPerCommit-2 {
 		return nil, nil, reject(LimitReached, "%d updates in one commit, the limit is %d", len(c.Updates), MaxEntriesPerCommit-2)
 	}
@@ -151,9 +169,18 @@ func updates(t Task, c Report) ([]Event, map[a2a.ArtifactID]Artifact, error) {
 	touched := map[a2a.ArtifactID]bool{}
 	chunks := 0
 	for _, u := range c.Updates {
+		if u.Chunk == nil && u.Message == nil {
+			return nil, nil, reject(InvalidContent, "an update is a message or a chunk")
+		}
 		if u.Chunk == nil {
+			if r := checkMessage(u.Message); r != nil {
+				return nil, nil, r
+			}
 			events = append(events, Event{Type: TypeProgress, Message: u.Message})
 			continue
+		}
+		if r := checkChunk(u.Chunk); r != nil {
+			return nil, nil, r
 		}
 		placed, r := place(t.Arts, *u.Chunk, u.Append)
 		if r != nil {
@@ -177,6 +204,13 @@ func ride(events []Event, c *Checkpoint) []Event {
 	}
 	events[len(events)-1].Checkpoint = c
 	return events
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func earlier(a, b time.Time) time.Time {

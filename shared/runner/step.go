@@ -63,38 +63,33 @@ func (s *session) attempt(ctx context.Context) (agent.Move, error) {
 // judge says what a step's result means for the task. A nil report with an error
 // means that there is nothing to commit.
 func (s *session) judge(m agent.Move, err error) (*lifecycle.Report, error) {
-	doubt, inDoubt := errors.AsType[*agent.InDoubt](err)
 	_, troubled := errors.AsType[*trouble](err)
 	switch {
 	case err == nil:
 		return s.moved(m)
-	case errors.Is(err, errLost), errors.Is(err, errEnded):
-		return nil, err
 	case errors.Is(err, errCancel):
 		return &lifecycle.Report{Verb: lifecycle.VerbCancel}, nil
-	case errors.Is(err, errInvocation), troubled:
+	case errors.Is(err, errLost), errors.Is(err, errEnded), errors.Is(err, errInvocation), troubled:
 		return nil, err
-	case inDoubt:
-		until := doubt.Until
-		if doubt.Held {
-			until = s.Authority.Now().Add(lifecycle.HoldLook)
-		}
-		return &lifecycle.Report{Verb: lifecycle.VerbWait, Until: until, Reason: doubt.Error()}, nil
-	case agent.IsPermanent(err):
-		return s.failed(err), nil
 	}
 	t := s.current()
-	retry, attempt := s.agent.RetryOf(t.Step), t.Attempt+1
-	if attempt >= retry.Attempts {
-		return s.failed(fmt.Errorf("gave up after %d attempts: %w", attempt, err)), nil
+	v := s.agent.Judge(t.Step, t.Attempt+1, err)
+	now := s.Authority.Now()
+	switch v.Act {
+	case agent.VerdictWait:
+		return &lifecycle.Report{Verb: lifecycle.VerbWait, Until: v.Until, Reason: redact(v.Reason)}, nil
+	case agent.VerdictHold:
+		return &lifecycle.Report{Verb: lifecycle.VerbWait, Until: now.Add(lifecycle.HoldLook), Reason: redact(v.Reason)}, nil
+	case agent.VerdictRetry:
+		delay := time.Duration(s.Rand() * float64(v.Delay))
+		return &lifecycle.Report{Verb: lifecycle.VerbRetry, Until: now.Add(delay), Reason: redact(v.Reason)}, nil
+	default:
+		return failed(v), nil
 	}
-	delay := time.Duration(s.Rand() * float64(retry.Delay(attempt)))
-	return &lifecycle.Report{Verb: lifecycle.VerbRetry, Until: s.Authority.Now().Add(delay), Reason: redact(err.Error())}, nil
 }
 
-func (s *session) failed(err error) *lifecycle.Report {
-	text := redact(err.Error())
-	return &lifecycle.Report{Verb: lifecycle.VerbFail, Reason: text, Message: agent.Say(fmt.Sprintf("Step %q failed: %s", s.current().Step, text))}
+func failed(v agent.Verdict) *lifecycle.Report {
+	return &lifecycle.Report{Verb: lifecycle.VerbFail, Reason: redact(v.Reason), Message: agent.Say(redact(v.Text))}
 }
 
 // moved is the report of a step that returned what comes next.
@@ -155,7 +150,8 @@ func (s *session) conclude(ctx context.Context, rep lifecycle.Report) error {
 		}
 		return err
 	}
-	return s.report(ctx, *s.failed(r))
+	t := s.current()
+	return s.report(ctx, *failed(s.agent.Judge(t.Step, t.Attempt+1, agent.Permanent(r))))
 }
 
 // next says how the invocation goes on after a commit, or after one that was not
