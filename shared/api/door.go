@@ -1,6 +1,19 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// door is the handler.
+type door struct {
+	Config
+	origins *http.CrossOriginProtection
+}
 
 // New makes the door.
 func New(c Config) (http.Handler, error) {
@@ -8,5 +21,189 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return http.NotFoundHandler(), nil
+	return &door{Config: c, origins: http.NewCrossOriginProtection()}, nil
+}
+
+// route is what an address leads to.
+type route struct {
+	name    string
+	methods []string
+	// open needs no principal, unversioned no A2A-Version: both are outside A2A, or
+	// before it.
+	open, unversioned bool
+	serve             func(*call, address)
+}
+
+// address is what stood in the path.
+type address struct {
+	task a2a.TaskID
+	item string // a blob's digest
+}
+
+var (
+	get  = []string{http.MethodGet, http.MethodHead}
+	post = []string{http.MethodPost}
+	both = []string{http.MethodGet, http.MethodPost}
+)
+
+// Addresses of an agent (A2A §5.3, §8.2, §11.3).
+var (
+	routeCard      = &route{name: "card", methods: get, open: true, unversioned: true, serve: (*call).serveCard}
+	routeRPC       = &route{name: "rpc", methods: post, unversioned: true, serve: (*call).serveRPC}
+	routeSend      = &route{name: "SendMessage", methods: post, serve: (*call).restSend}
+	routeStream    = &route{name: "SendStreamingMessage", methods: post, serve: (*call).restStream}
+	routeList      = &route{name: "ListTasks", methods: get, serve: (*call).restList}
+	routeGet       = &route{name: "GetTask", methods: get, serve: (*call).restGet}
+	routeCancel    = &route{name: "CancelTask", methods: post, serve: (*call).restCancel}
+	routeSubscribe = &route{name: "SubscribeToTask", methods: both, serve: (*call).restSubscribe} // the proto says GET, §11.3.2 says POST
+	routePushes    = &route{name: "pushNotificationConfigs", methods: both, serve: (*call).restPush}
+	routePush      = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, serve: (*call).restPush}
+	routeExtended  = &route{name: "GetExtendedAgentCard", methods: get, serve: (*call).restExtendedCard}
+	routeLedger    = &route{name: "ledger", methods: get, unversioned: true, serve: (*call).serveLedger}
+	routeEffects   = &route{name: "effects", methods: get, unversioned: true, serve: (*call).serveEffects}
+	routeBlob      = &route{name: "blob", methods: get, unversioned: true, serve: (*call).serveBlob}
+	routeHealth    = &route{name: "healthz", methods: get, open: true, unversioned: true, serve: (*call).serveHealth}
+)
+
+// ServeHTTP implements http.Handler.
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{door: d, w: w, r: r, agent: &d.Agents[0]}
+	if err := d.origins.Check(r); err != nil {
+		c.refuse(refuse(errOrigin, "Requests of other sites are refused."))
+		return
+	}
+	rt, at := c.find(r.URL.EscapedPath())
+	if rt == nil {
+		c.refuse(refuse(errRoute, "There is nothing at this address. The agent card is at /.well-known/agent-card.json."))
+		return
+	}
+	c.name, c.rpc = rt.name, rt == routeRPC
+	if !slices.Contains(rt.methods, r.Method) {
+		w.Header().Set("Allow", strings.Join(rt.methods, ", "))
+		c.refuse(refuse(errMethod, "This address takes %s.", strings.Join(rt.methods, ", ")))
+		return
+	}
+	if !rt.open {
+		who, err := d.Authenticate(r)
+		if err != nil {
+			c.refuse(err)
+			return
+		}
+		c.who = who
+	}
+	if !rt.unversioned {
+		if err := c.version(); err != nil {
+			c.refuse(err)
+			return
+		}
+	}
+	rt.serve(c, at)
+}
+
+// find looks the path up. A first segment that is an agent's name, A2A's tenant
+// (§11.3), selects it.
+func (c *call) find(path string) (*route, address) {
+	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i, s := range segments {
+		plain, err := url.PathUnescape(s)
+		if err != nil || plain == "" {
+			return nil, address{}
+		}
+		segments[i] = plain
+	}
+	if len(segments) == 1 && segments[0] == "healthz" {
+		return routeHealth, address{}
+	}
+	if a := c.agentNamed(segments[0]); a != nil {
+		c.agent, segments = a, segments[1:]
+	}
+	switch len(segments) {
+	case 1:
+		switch segments[0] {
+		case "rpc":
+			return routeRPC, address{}
+		case "message:send":
+			return routeSend, address{}
+		case "message:stream":
+			return routeStream, address{}
+		case "tasks":
+			return routeList, address{}
+		case "extendedAgentCard":
+			return routeExtended, address{}
+		}
+	case 2:
+		switch segments[0] {
+		case ".well-known":
+			if segments[1] == "agent-card.json" {
+				return routeCard, address{}
+			}
+		case "tasks":
+			return findTask(segments[1])
+		}
+	case 3, 4:
+		if segments[0] == "tasks" {
+			return findPart(segments[1:])
+		}
+	}
+	return nil, address{}
+}
+
+// findTask splits the verb off at the last colon.
+func findTask(s string) (*route, address) {
+	if i := strings.LastIndexByte(s, ':'); i > 0 {
+		at := address{task: a2a.TaskID(s[:i])}
+		switch s[i+1:] {
+		case "cancel":
+			return routeCancel, at
+		case "subscribe":
+			return routeSubscribe, at
+		}
+	}
+	return routeGet, address{task: a2a.TaskID(s)}
+}
+
+// findPart looks up what belongs to a task.
+func findPart(segments []string) (*route, address) {
+	at := address{task: a2a.TaskID(segments[0])}
+	if len(segments) == 3 {
+		at.item = segments[2]
+		switch segments[1] {
+		case "blobs":
+			return routeBlob, at
+		case "pushNotificationConfigs":
+			return routePush, at
+		}
+		return nil, at
+	}
+	switch segments[1] {
+	case "ledger":
+		return routeLedger, at
+	case "effects":
+		return routeEffects, at
+	case "pushNotificationConfigs":
+		return routePushes, at
+	}
+	return nil, at
+}
+
+func (d *door) agentNamed(name string) *Agent {
+	i := slices.IndexFunc(d.Agents, func(a Agent) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &d.Agents[i]
+}
+
+// choose settles the agent of a request whose parameters name one as well: the
+// path and the parameter must agree (A2A §11.3, the tenant of every request).
+func (c *call) choose(tenant string) error {
+	if tenant == "" || tenant == c.agent.Name {
+		return nil
+	}
+	a := c.agentNamed(tenant)
+	if a == nil || c.agent != &c.Agents[0] {
+		return refuse(a2a.ErrInvalidParams, "tenant: the parameter names another agent than the address, or one that is not here.")
+	}
+	c.agent = a
+	return nil
 }

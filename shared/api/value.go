@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -115,7 +116,7 @@ func pastValue(v value, i int) int {
 			i++
 			continue
 		default:
-			for i < len(v) && !bytes.ContainsRune([]byte(",:]} \n\r\t"), rune(v[i])) {
+			for i < len(v) && strings.IndexByte(",]} \n\r\t", v[i]) < 0 {
 				i++
 			}
 		}

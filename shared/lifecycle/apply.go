@@ -6,25 +6,55 @@ import (
 )
 
 // Apply folds one entry into a task. It checks what makes the history one
-// history (I1): the numbering, the chain and the payload's digest.
+// history (I1): the numbering, the chain, the payload's digest, and that the
+// entry may come here at all.
 func Apply(t Task, e Entry) (Task, error) {
+	next, _, err := apply(t, e)
+	return next, err
+}
+
+// apply is Apply for those who need the event as well.
+func apply(t Task, e Entry) (Task, Event, error) {
 	if e.Task != t.Task {
-		return t, fmt.Errorf("entry %d belongs to task %s, not to %s", e.Seq, e.Task, t.Task)
+		return t, Event{}, fmt.Errorf("entry %d belongs to task %s, not to %s", e.Seq, e.Task, t.Task)
 	}
 	if e.Seq != t.Seq+1 {
-		return t, fmt.Errorf("entry %d follows entry %d: the numbering has a gap", e.Seq, t.Seq)
+		return t, Event{}, fmt.Errorf("entry %d follows entry %d: the numbering has a gap", e.Seq, t.Seq)
 	}
 	if got := DigestBytes(e.Payload); got != e.PayloadDigest {
-		return t, fmt.Errorf("entry %d: the payload's digest is %s, recorded is %s", e.Seq, got, e.PayloadDigest)
+		return t, Event{}, fmt.Errorf("entry %d: the payload's digest is %s, recorded is %s", e.Seq, got, e.PayloadDigest)
 	}
 	if got := e.chainAfter(t.Chain); got != e.Chain {
-		return t, fmt.Errorf("entry %d: the chain gives %s, recorded is %s", e.Seq, got, e.Chain)
+		return t, Event{}, fmt.Errorf("entry %d: the chain gives %s, recorded is %s", e.Seq, got, e.Chain)
+	}
+	if !e.AcceptedAt.Equal(Millis(e.AcceptedAt)) || !e.ObservedAt.Equal(Millis(e.ObservedAt)) {
+		return t, Event{}, fmt.Errorf("entry %d: its instants have more than the milliseconds that the chain covers", e.Seq)
 	}
 	ev, err := e.Event()
 	if err != nil {
-		return t, err
+		return t, ev, err
 	}
-	return applyEvent(t, e, ev)
+	next, err := applyEvent(t, e, ev)
+	if err == nil && ev.Ending != nil {
+		err = checkManifest(next, ev.Ending)
+	}
+	if err != nil {
+		return t, ev, err
+	}
+	return next, ev, nil
+}
+
+// checkManifest holds the terminal receipt against the artifacts that were
+// folded.
+func checkManifest(t Task, end *Ending) error {
+	got, err := manifestDigest(Manifest(t.Arts))
+	if err != nil {
+		return err
+	}
+	if listed, err := manifestDigest(end.Manifest); err != nil || got != end.ManifestDigest || got != listed {
+		return fmt.Errorf("entry %d: the manifest's digest is %s, recorded is %s", t.Seq, got, end.ManifestDigest)
+	}
+	return nil
 }
 
 // Fold is the folded part of a task, from its entries alone.
@@ -41,9 +71,14 @@ func Fold(ref Ref, entries []Entry) (Task, error) {
 
 // applyEvent is the one place where an event changes the folded state.
 func applyEvent(t Task, e Entry, ev Event) (Task, error) {
-	if err := checkMove(t, ev); err != nil {
+	err := checkShape(t, ev)
+	if err == nil {
+		err = checkCounts(t, e, ev)
+	}
+	if err != nil {
 		return t, fmt.Errorf("entry %d (%s): %w", e.Seq, ev.Type, err)
 	}
+	acceptedAt := Millis(e.AcceptedAt)
 	t.Seq, t.Chain = e.Seq, e.Chain
 	t.Grants, t.Restarts = 0, 0
 	if e.Fence > 0 {
@@ -53,10 +88,10 @@ func applyEvent(t Task, e Entry, ev Event) (Task, error) {
 		s := ev.Submission
 		t.ContextID, t.Agent, t.AgentVersion, t.Step = s.ContextID, s.Agent, s.AgentVersion, s.Step
 		t.Principal, t.Policy, t.LifeEndsAt = s.Principal, s.Policy, s.LifeEndsAt
-		t.AcceptedAt, t.Visit, t.RetainSecs = e.AcceptedAt, 1, s.RetainSeconds
+		t.AcceptedAt, t.Visit, t.RetainSecs = acceptedAt, 1, s.RetainSeconds
 	}
 	if ev.State != "" && ev.State != t.State {
-		t.State, t.StatusAt = ev.State, e.AcceptedAt
+		t.State, t.StatusAt = ev.State, acceptedAt
 	}
 	switch ev.Type {
 	case TypeSubmitted, TypeReply:
@@ -72,7 +107,7 @@ func applyEvent(t Task, e Entry, ev Event) (Task, error) {
 		}
 	case TypeEnded:
 		t.Pause, t.Challenge, t.NextAt = nil, nil, time.Time{}
-		t.ExpiresAt = e.AcceptedAt.Add(time.Duration(t.RetainSecs) * time.Second)
+		t.ExpiresAt = acceptedAt.Add(time.Duration(t.RetainSecs) * time.Second)
 	}
 	if c := ev.Checkpoint; c != nil {
 		if c.Visit != t.Visit {
@@ -98,30 +133,4 @@ func applyEvent(t Task, e Entry, ev Event) (Task, error) {
 		t = t.withArtifact(after)
 	}
 	return t, nil
-}
-
-// checkMove holds every entry, also one read back, against the transition table.
-func checkMove(t Task, ev Event) error {
-	if t.Seq == 0 {
-		if ev.Type != TypeSubmitted || ev.State != Submitted || ev.Submission == nil || ev.Message == nil {
-			return fmt.Errorf("a task begins with a submission, not with %q", ev.Type)
-		}
-		return nil
-	}
-	if ev.Type == TypeSubmitted {
-		return fmt.Errorf("a task is submitted once")
-	}
-	if t.Terminal() {
-		return reject(PostTerminal, "the task has ended as %s", t.State)
-	}
-	if ev.Type == TypePaused && ev.Pause == nil {
-		return fmt.Errorf("a pause without its terms")
-	}
-	if ev.State == "" || ev.State == t.State {
-		return nil
-	}
-	if r := mayMove(t.State, ev.State, ev.Type == TypeAuthorized); r != nil {
-		return r
-	}
-	return nil
 }

@@ -25,6 +25,16 @@ func Check(t Task) []Broken {
 	want(t.CheckpointSeq <= t.Seq && t.MessageSeq <= t.Seq && t.MessageSeq > 0, "I1", "the head points beyond its entries")
 	want(t.EntryFence <= t.Fence, "I3", "an entry was written under fence %d, the head is at %d", t.EntryFence, t.Fence)
 	want(t.Holder == "" || t.Fence > 0, "I3", "a lease without a fence")
+	want(t.Unsealed >= 0 && t.Unsealed <= t.Artifacts, "I6", "%d open artifacts of %d", t.Unsealed, t.Artifacts)
+	if t.Arts != nil {
+		open := 0
+		for _, a := range t.Arts {
+			if !a.Sealed {
+				open++
+			}
+		}
+		want(len(t.Arts) == t.Artifacts && open == t.Unsealed, "I6", "the head counts %d artifacts, %d open; there are %d, %d open", t.Artifacts, t.Unsealed, len(t.Arts), open)
+	}
 	want(t.Grants <= MaxGrants, "I8", "%d leases without a new entry", t.Grants)
 	if t.Terminal() {
 		want(t.Holder == "" && t.Pause == nil && t.Challenge == nil && t.Cancel == nil && t.NextAt.IsZero(), "I2", "an ended task with a lease, a pause or a wait")
@@ -39,7 +49,8 @@ func Check(t Task) []Broken {
 	if t.Pause != nil {
 		want(!t.Pause.DeadlineAt.IsZero() && t.Pause.Outcome.Terminal(), "I8", "a pause without a deadline or an outcome")
 		want(t.Holder == "", "I8", "a paused task holds a lease")
+		want(t.Cancel == nil, "I8", "a paused task with a cancellation that nobody will meet")
 	}
-	want(t.State != AuthRequired || t.Challenge != nil, "I12", "auth-required without a challenge")
+	want((t.State == AuthRequired) == (t.Challenge != nil), "I12", "state %s and challenge %v", t.State, t.Challenge)
 	return out
 }

@@ -89,7 +89,8 @@ const (
 // EffectDecision is the answer to an EffectRequest.
 type EffectDecision struct {
 	Act EffectAct
-	// Next is the record to write before a call (ActCall), or the one to settle.
+	// Next is the record to write before a call (ActCall), or the record as it is.
+	// Its revision is what SettleCall asks for.
 	Next Effect
 	// WaitUntil is set with ActWait.
 	WaitUntil time.Time
@@ -100,6 +101,12 @@ type EffectDecision struct {
 func DecideEffect(task a2a.TaskID, prev *Effect, req EffectRequest, now time.Time) (EffectDecision, error) {
 	if req.Name == "" || len(req.Name) > MaxNameBytes {
 		return EffectDecision{}, reject(LimitReached, "an effect's name has 1 to %d bytes", MaxNameBytes)
+	}
+	if prev != nil && prev.RequestDigest != req.RequestDigest {
+		return EffectDecision{}, reject(ConflictingContent, "effect %q of visit %d was begun with another request", req.Name, req.Visit)
+	}
+	if prev != nil && prev.State == EffectDone {
+		return EffectDecision{Act: ActReturn, Next: *prev}, nil // needs no time, and no lease
 	}
 	if !req.CallUntil.After(now) {
 		return EffectDecision{}, reject(NotDue, "no time is left to call effect %q", req.Name)
@@ -113,13 +120,7 @@ func DecideEffect(task a2a.TaskID, prev *Effect, req EffectRequest, now time.Tim
 		return EffectDecision{Act: ActCall, Next: next}, nil
 	}
 	next.Calls, next.Revision = prev.Calls+1, prev.Revision+1
-	if prev.RequestDigest != req.RequestDigest {
-		return EffectDecision{}, reject(ConflictingContent, "effect %q of visit %d was begun with another request", req.Name, req.Visit)
-	}
-	switch prev.State {
-	case EffectDone:
-		return EffectDecision{Act: ActReturn, Next: *prev}, nil
-	case EffectFailed:
+	if prev.State == EffectFailed {
 		return EffectDecision{Act: ActCall, Next: next}, nil
 	}
 	gone := !prev.CallUntil.After(now) || prev.IntendedAt.Before(req.DeadBefore) || prev.State == EffectInDoubt
@@ -130,10 +131,23 @@ func DecideEffect(task a2a.TaskID, prev *Effect, req EffectRequest, now time.Tim
 	case PolicyRetry:
 		return EffectDecision{Act: ActCall, Next: next}, nil
 	case PolicyReconcile:
-		return EffectDecision{Act: ActReconcile, Next: next}, nil
+		return EffectDecision{Act: ActReconcile, Next: *prev}, nil
 	default:
 		return EffectDecision{Act: ActHold, Next: *prev}, nil
 	}
+}
+
+// SettleCall records what became of a call, or of the question that reconciled
+// one, which was begun at a revision of the record (EffectDecision.Next). That it
+// was done counts always. That nothing was done, or that nobody knows, is said of
+// that call alone: when the record has moved on, another call may be out, and
+// nothing changes. Otherwise a late answer to an old call would free an effect
+// whose newer call has acted.
+func SettleCall(prev Effect, begun uint64, state EffectState, result json.RawMessage, evidence string, now time.Time) (Effect, error) {
+	if state != EffectDone && prev.Revision != begun {
+		return prev, nil
+	}
+	return SettleEffect(prev, state, result, evidence, now)
 }
 
 // SettleEffect records what became of an effect. The result of a call is
@@ -141,6 +155,9 @@ func DecideEffect(task a2a.TaskID, prev *Effect, req EffectRequest, now time.Tim
 // never overwritten. A second, different result is a ConflictingContent
 // rejection, which the ledger keeps as an incident.
 func SettleEffect(prev Effect, state EffectState, result json.RawMessage, evidence string, now time.Time) (Effect, error) {
+	if state != EffectDone && state != EffectFailed && state != EffectInDoubt {
+		return prev, reject(IllegalTransition, "an effect is not settled as %q", state)
+	}
 	if len(result) > MaxEffectResultBytes {
 		return prev, reject(LimitReached, "the result of effect %q has %d bytes, the limit is %d", prev.Name, len(result), MaxEffectResultBytes)
 	}

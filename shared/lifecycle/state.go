@@ -48,6 +48,9 @@ type Transition struct {
 	WithReceipt []a2a.TaskState
 }
 
+// transitions is the table that moves are looked up in.
+var transitions = Transitions()
+
 // Transitions is the declared transition table. Terminal states have no row
 // that leads out: they never reopen (I2).
 func Transitions() []Transition {
@@ -75,7 +78,7 @@ func mayMove(from, to a2a.TaskState, receipt bool) *Rejection {
 	if from.Terminal() {
 		return reject(PostTerminal, "the task has ended as %s; an ended task never reopens", from)
 	}
-	for _, row := range Transitions() {
+	for _, row := range transitions {
 		if row.From != from {
 			continue
 		}

@@ -33,16 +33,12 @@ func (v *View) State() a2a.TaskState { return v.fold.State }
 // Add folds the next entry. It returns the update that callers see, nil for an
 // entry that they do not see.
 func (v *View) Add(e Entry) (a2a.Event, error) {
-	next, err := Apply(v.fold, e)
+	next, ev, err := apply(v.fold, e)
 	if err != nil {
 		return nil, err
 	}
 	before := v.fold.State
 	v.fold = next
-	ev, err := e.Event()
-	if err != nil {
-		return nil, err
-	}
 	msg := v.message(ev.Message, e.Seq)
 	switch ev.Type {
 	case TypeSubmitted:

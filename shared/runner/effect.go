@@ -27,6 +27,9 @@ func (s *session) BeginEffect(ctx context.Context, start agent.EffectStart) (age
 	if conflict, ok := errors.AsType[*ledger.Conflict](err); ok {
 		return agent.Ticket{}, s.refused(conflict)
 	}
+	if lifecycle.RejectedFor(err, lifecycle.NotDue) {
+		return agent.Ticket{}, s.outOfTime(err)
+	}
 	if err != nil {
 		return agent.Ticket{}, classify(err)
 	}
@@ -54,6 +57,15 @@ func (s *session) callUntil(timeout time.Duration, deadline time.Time) time.Time
 		return deadline
 	}
 	return until
+}
+
+// outOfTime is the answer when no time is left for a call: nothing was recorded,
+// and the next invocation or the next attempt makes it.
+func (s *session) outOfTime(err error) error {
+	if !s.Authority.Now().Before(s.stopAt) {
+		return errInvocation
+	}
+	return err
 }
 
 // refused stops the step: the lease is lost, or the task is to be canceled.

@@ -22,25 +22,26 @@ const (
 )
 
 var (
-	errCrashed  = errors.New("agenttest: the process is gone")
-	errCanceled = errors.New("agenttest: a cancellation was requested")
-	errEnded    = errors.New("agenttest: the task has ended")
+	errCrashed  = errors.New("the process is gone")
+	errCanceled = errors.New("a cancellation was requested")
+	errEnded    = errors.New("the task has ended")
 )
 
 // commit is one write: everything in it, or nothing.
 type commit struct {
 	agent.Move
 	until  time.Time // verbWait, verbRetry
-	reason string
-	text   string // verbFail
+	held   string    // verbWait: the effect that an operator must settle
+	note   string    // for the transcript
+	reason string    // verbFail
+	text   string    // verbFail
 }
 
 func (c commit) ends() bool {
 	return c.Verb == agent.VerbComplete || c.Verb == agent.VerbReject || c.Verb == verbFail
 }
 
-// write commits, unless a fault, a cancellation or a rule is in the way. The
-// caller holds the mutex.
+// write commits, unless a fault, a cancellation or a rule is in the way.
 func (r *Run) write(c commit) error {
 	step := r.step
 	if r.crashes(beforeCommit, step) {
@@ -48,7 +49,7 @@ func (r *Run) write(c commit) error {
 	}
 	if r.cancel && !c.ends() {
 		r.end(a2a.TaskStateCanceled, "The task was canceled.", "cancellation requested")
-		return errCanceled
+		return errEnded
 	}
 	if r.entries+len(c.Updates)+2 > agent.MaxEntries-reservedEntries && !c.ends() {
 		r.end(a2a.TaskStateFailed, "The task reached its limit of entries.", "entry limit")
@@ -107,7 +108,7 @@ func (r *Run) apply(c commit, arts artifacts) error {
 	r.artifacts = arts
 	for _, u := range c.Updates {
 		if u.Chunk != nil {
-			r.logf(r.step, "%s", arts.tell(*u.Chunk))
+			r.logf(r.step, "%s", tell(*u.Chunk))
 		}
 	}
 	r.entry(max(len(c.Updates), 1))
@@ -147,7 +148,8 @@ func (r *Run) apply(c commit, arts artifacts) error {
 		if c.until.After(r.clock) {
 			r.clock = c.until
 		}
-		r.leased = false
+		r.held, r.leased = c.held, false
+		r.logf(r.step, "%s", c.note)
 	case agent.VerbComplete:
 		r.end(a2a.TaskStateCompleted, textOf(message), "")
 	case agent.VerbReject:

@@ -17,8 +17,8 @@
 //
 // Nothing waits. The clock stands still while steps run and jumps over the delay
 // before a retry (the longest, without jitter) and over the time that an effect in
-// doubt must rest. It stops at a sleep: [Run.WantSleep] looks at it, every other
-// wish lets it pass. A pause stays open until [Run.Reply], [Run.Authorize],
+// doubt must rest. It stops at a sleep: [Run.WantSleep] looks at it and lets it
+// pass, and so does whatever wants a pause or an end. A pause stays open until [Run.Reply], [Run.Authorize],
 // [Run.Expire] or [Run.Cancel]. A step's timeout is real time; in a bubble of
 // testing/synctest it passes at once.
 //

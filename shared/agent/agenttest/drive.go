@@ -11,7 +11,7 @@ import (
 
 // settle runs the task until it ends, pauses, sleeps or is held.
 func (r *Run) settle() {
-	for r.refused == nil && !r.terminal() && r.pause == nil && r.sleep == nil && r.held == "" {
+	for r.refused == nil && !r.state.Terminal() && r.pause == nil && r.sleep == nil && r.held == "" {
 		r.attempt()
 	}
 }
@@ -41,33 +41,25 @@ func (r *Run) acquire() bool {
 		return false
 	}
 	r.grants++
-	r.leased = true
 	if r.state == a2a.TaskStateSubmitted {
 		r.entry(1)
 	}
-	r.state = a2a.TaskStateWorking
+	r.state, r.leased = a2a.TaskStateWorking, true
 	return true
 }
 
 // attempt runs one attempt of the current step and commits how it ended.
 func (r *Run) attempt() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if !r.acquire() {
 		return
 	}
 	message, err := copied(r.message)
 	if err != nil {
-		r.end(a2a.TaskStateFailed, err.Error(), err.Error())
-		return
+		r.t.Fatalf("agenttest: the message cannot be read back: %v", err)
 	}
 	if r.take(cancelDuring, r.step) != nil {
 		r.cancel = true
-		r.logf("caller", "asks to cancel while step %s runs", r.step)
-	}
-	in := agent.Input{
-		Task: TaskID, ContextID: ContextID, Step: r.step, Attempt: r.failed + 1,
-		State: append([]byte(nil), r.saved...), Message: message,
+		r.logf("caller", "asks to cancel while %s runs", r.step)
 	}
 	ctx, stop := context.WithCancelCause(r.t.Context())
 	defer stop(nil)
@@ -75,59 +67,49 @@ func (r *Run) attempt() {
 	ctx, done := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("step %q took longer than %s", r.step, timeout))
 	defer done()
 	s := &session{run: r, stop: stop}
-	move, err := r.step1(ctx, in, s)
+	move, err := r.agent.Run(ctx, agent.Input{
+		Task: TaskID, ContextID: ContextID, Step: r.step, Attempt: r.failed + 1,
+		State: append([]byte(nil), r.saved...), Message: message,
+	}, s)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = errors.Join(cause, err)
 	}
-	r.conclude(s, move, err)
-}
-
-// step1 runs the step without the mutex, which its session takes.
-func (r *Run) step1(ctx context.Context, in agent.Input, s *session) (agent.Move, error) {
-	r.mu.Unlock()
-	defer r.mu.Lock()
-	defer s.close()
-	return r.agent.Run(ctx, in, s)
+	r.conclude(s.close(), move, err)
 }
 
 // conclude says what the end of an attempt means for the task, and commits it.
-func (r *Run) conclude(s *session, move agent.Move, err error) {
-	step := r.step
+// Over is what ended the session before the step, nil for nothing.
+func (r *Run) conclude(over error, move agent.Move, err error) {
 	switch {
-	case s.over == nil && err == nil:
+	case errors.Is(over, errCrashed), errors.Is(over, errEnded):
+		return
+	case errors.Is(err, errCanceled):
+		err = r.write(commit{Move: agent.Move{Verb: verbWait}}) // meets the request
+	case err == nil:
 		err = r.write(commit{Move: move})
-		if agent.IsPermanent(err) {
-			err = r.write(r.failing(step, err)) // the same would be refused for ever
-		}
-	case s.over == nil:
-		err = r.write(r.failing(step, err))
-	case errors.Is(s.over, errCanceled) && !r.terminal() && err == nil:
-		err = r.write(commit{Move: move}) // it may have got there
-	case errors.Is(s.over, errCanceled) && !r.terminal():
-		err = r.write(r.failing(step, err))
 	default:
-		err = s.over
+		err = r.write(r.failing(err))
 	}
-	if errors.Is(err, errCrashed) {
-		r.leased = false
-		r.logf(step, "crashed %s", r.crashedAt)
+	if agent.IsPermanent(err) {
+		// Refused, and would be for ever.
+		if err = r.write(r.failing(err)); agent.IsPermanent(err) {
+			r.t.Fatalf("agenttest: the failure cannot be committed: %v", err)
+		}
 	}
 }
 
 // failing is what an error of a step commits.
-func (r *Run) failing(step string, err error) commit {
-	v := r.agent.Judge(step, r.failed+1, err)
+func (r *Run) failing(err error) commit {
+	v := r.agent.Judge(r.step, r.failed+1, err)
 	c := commit{Move: agent.Move{Verb: verbFail}, reason: v.Reason, text: v.Text}
 	switch v.Act {
 	case agent.VerdictRetry:
 		c.Verb, c.until = verbRetry, r.clock.Add(v.Delay)
-		r.logf(step, "attempt %d failed: %s; again after %s", r.failed+1, v.Reason, v.Delay)
+		c.note = fmt.Sprintf("attempt %d failed: %s (again after %s)", r.failed+1, v.Reason, v.Delay)
 	case agent.VerdictWait:
-		c.Verb, c.until = verbWait, v.Until
-		r.logf(step, "waits: %s", v.Reason)
+		c.Verb, c.until, c.note = verbWait, v.Until, "waits: "+v.Reason
 	case agent.VerdictHold:
-		c.Verb, r.held = verbWait, v.Effect
-		r.logf(step, "waits: %s", v.Reason)
+		c.Verb, c.held, c.note = verbWait, v.Effect, "waits: "+v.Reason
 	case agent.VerdictFail:
 	}
 	return c

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -37,7 +36,6 @@ type Run struct {
 	t     TB
 	agent *agent.Agent
 
-	mu        sync.Mutex // a step may use its session from several goroutines
 	clock     time.Time
 	state     a2a.TaskState // empty when the first message was refused
 	step      string
@@ -49,6 +47,7 @@ type Run struct {
 	effects   map[string]*effect
 
 	pause  *pause
+	pauses int
 	sleep  *sleep
 	held   string // the effect that waits for an operator
 	cancel bool   // a cancellation is to be met by the running step
@@ -165,9 +164,6 @@ func textOf(m *a2a.Message) string {
 	}
 	return out
 }
-
-// terminal says whether the task has ended.
-func (r *Run) terminal() bool { return r.state.Terminal() }
 
 // end closes the task.
 func (r *Run) end(state a2a.TaskState, text, reason string) {

@@ -17,12 +17,6 @@ func (r *Run) logf(who, format string, args ...any) {
 // Transcript tells what has happened so far: who (the caller, a step, an operator)
 // and what, one a line. It ends every failure, and makes a good example.
 func (r *Run) Transcript() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.transcript()
-}
-
-func (r *Run) transcript() string {
 	width := 0
 	for _, l := range r.log {
 		width = max(width, len(l.who))
@@ -39,7 +33,7 @@ func (r *Run) situation() string {
 	switch {
 	case r.refused != nil:
 		return fmt.Sprintf("the first message was refused: %v", r.refused)
-	case r.terminal():
+	case r.state.Terminal():
 		out := map[a2a.TaskState]string{
 			a2a.TaskStateCompleted: "completed", a2a.TaskStateFailed: "failed",
 			a2a.TaskStateCanceled: "canceled", a2a.TaskStateRejected: "rejected",
@@ -66,12 +60,12 @@ func (r *Run) situation() string {
 // fail ends the test: what was wanted, what there is, and how it came to that.
 func (r *Run) fail(want string) {
 	r.t.Helper()
-	r.t.Fatalf("agenttest: want %s\n      got  %s\n%s", want, r.situation(), indented(r.transcript()))
+	r.t.Fatalf("agenttest: want %s\n      got  %s\n%s", want, r.situation(), indented(r.Transcript()))
 }
 
 func (r *Run) failf(want, got string, args ...any) {
 	r.t.Helper()
-	r.t.Fatalf("agenttest: want %s\n      got  %s\n%s", want, fmt.Sprintf(got, args...), indented(r.transcript()))
+	r.t.Fatalf("agenttest: want %s\n      got  %s\n%s", want, fmt.Sprintf(got, args...), indented(r.Transcript()))
 }
 
 func indented(s string) string {

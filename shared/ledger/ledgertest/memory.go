@@ -14,10 +14,10 @@ import (
 // Memory is the model of a ledger: maps under one mutex, written to be obviously
 // right. It forgets everything with the process. Fit for synctest.
 type Memory struct {
-	mu     sync.Mutex
-	tasks  map[lifecycle.Ref]*record
-	keys   map[ledger.Key]ledger.KeyNote
-	feed   []ledger.Change
+	mu      sync.Mutex
+	tasks   map[lifecycle.Ref]*record
+	keys    map[ledger.Key]ledger.KeyNote
+	feed    []ledger.Change
 	watched map[lifecycle.Ref]chan struct{} // closed at the task's next entry
 }
 

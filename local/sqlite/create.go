@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Create implements ledger.Tasks. The key is looked at before the task: whoever
+// repeats a submission learns of the task that it made.
+func (l *Ledger) Create(ctx context.Context, c ledger.Creation) error {
+	p, err := prepareCreation(c)
+	if err != nil {
+		return err
+	}
+	return l.writer.do(ctx, &operation{entries: len(c.Entries), apply: func(tx *transaction) error {
+		if err := p.free(tx); err != nil {
+			return err
+		}
+		return p.insert(tx)
+	}})
+}
+
+// creation is a Creation with everything encoded, which callers do side by side.
+type creation struct {
+	head    lifecycle.Head
+	encoded []byte
+	entries []encodedEntry
+	key     *ledger.Key
+	note    []byte
+}
+
+func prepareCreation(c ledger.Creation) (p creation, err error) {
+	if err := named(c.Head.Ref()); err != nil {
+		return p, err
+	}
+	if len(c.Entries) == 0 {
+		return p, fmt.Errorf("task %s is created without an entry", c.Head.Task)
+	}
+	if err := contiguous(c.Head, c.Entries, 0); err != nil {
+		return p, err
+	}
+	p.head, p.key = plain(c.Head), c.Key
+	if p.encoded, err = encodeHead(p.head); err != nil {
+		return p, err
+	}
+	if p.entries, err = encodeEntries(c.Entries); err != nil {
+		return p, err
+	}
+	var w weight
+	errs := []error{w.add("the head", len(p.encoded)), w.addEntries(p.entries)}
+	if c.Key != nil {
+		if p.note, err = json.Marshal(c.Note); err != nil {
+			return p, err
+		}
+		errs = append(errs, w.add("the submission key", len(p.note)))
+		if c.Key.Tenant != c.Head.Tenant || c.Key.Hash == "" {
+			errs = append(errs, errors.New("a submission key has a hash and belongs to the tenant of its task"))
+		}
+	}
+	return p, errors.Join(errs...)
+}
+
+// free refuses a key or a task that exists.
+func (p creation) free(tx *transaction) error {
+	if p.key != nil {
+		var encoded []byte
+		taken, err := tx.queryRow(tx.w.stmts.selectKey, func(row *sqlite3.Stmt) error {
+			encoded = row.ColumnBlob(0, nil)
+			return nil
+		}, p.key.Tenant, string(p.key.Hash))
+		if err != nil {
+			return err
+		}
+		if taken {
+			note, err := decodeNote(encoded)
+			if err != nil {
+				return err
+			}
+			return &ledger.KeyTaken{Note: note}
+		}
+	}
+	existing, err := tx.head(p.head.Ref())
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return tx.conflict(existing, 0)
+}
+
+func (p creation) insert(tx *transaction) error {
+	h, c := p.head, columnsOf(p.head)
+	err := tx.exec(tx.w.stmts.insertTask, h.Tenant, string(h.Task), h.Agent, h.ContextID, c.state, c.statusAt, c.expiresAt(), c.dueAt(), p.encoded)
+	if err != nil {
+		return err
+	}
+	row := tx.w.conn.LastInsertRowID()
+	tx.touched[h.Ref()] = touchedHead{stored: stored{row, h}, appended: true}
+	if err := tx.append(row, p.entries); err != nil || p.key == nil {
+		return err
+	}
+	return tx.exec(tx.w.stmts.insertKey, p.key.Tenant, string(p.key.Hash), p.note)
+}
+
+func (w *weight) addEntries(entries []encodedEntry) error {
+	for _, e := range entries {
+		if err := w.add(fmt.Sprintf("entry %d", e.seq), len(e.envelope)+len(e.payload)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Key implements ledger.Tasks.
+func (l *Ledger) Key(ctx context.Context, key ledger.Key) (ledger.KeyNote, error) {
+	const keyNote = `SELECT note FROM keys WHERE tenant = ? AND hash = ?`
+	var note ledger.KeyNote
+	found, err := l.pool.queryRow(ctx, keyNote, func(row *sqlite3.Stmt) (err error) {
+		note, err = decodeNote(row.ColumnRawBlob(0))
+		return err
+	}, key.Tenant, string(key.Hash))
+	if err == nil && !found {
+		err = fmt.Errorf("submission key: %w", ledger.ErrNotFound)
+	}
+	return note, err
+}
+
+func decodeNote(b []byte) (ledger.KeyNote, error) {
+	var note ledger.KeyNote
+	if err := json.Unmarshal(b, &note); err != nil {
+		return note, fmt.Errorf("%w: a submission key cannot be read: %w", ErrCorrupt, err)
+	}
+	return note, nil
+}

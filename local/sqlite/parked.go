@@ -1,0 +1,61 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Park implements ledger.Tokens.
+func (l *Ledger) Park(ctx context.Context, ref lifecycle.Ref, pause int, t ledger.Token) (ledger.Parked, error) {
+	// The writer may still be at work when ctx has ended: it answers here, and only
+	// who waited for it reads the answer.
+	answer := make(chan ledger.Parked, maxBatch)
+	err := l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
+		now, err := tx.head(ref)
+		if err != nil {
+			return err
+		}
+		var p ledger.Parked
+		_, err = tx.queryRow(tx.w.stmts.selectParked, func(row *sqlite3.Stmt) error {
+			p = scanParked(row)
+			return nil
+		}, now.row, pause)
+		if err != nil {
+			return err
+		}
+		if p.Token.Value == "" || p.Token.Before(t) {
+			p.Token = t
+			if err := tx.exec(tx.w.stmts.upsertToken, now.row, pause, t.Value, t.Generation, t.Attempt); err != nil {
+				return err
+			}
+		}
+		answer <- p
+		return nil
+	}})
+	if err != nil {
+		return ledger.Parked{}, err
+	}
+	return <-answer, nil
+}
+
+// Parked implements ledger.Tokens.
+func (l *Ledger) Parked(ctx context.Context, ref lifecycle.Ref, pause int) (ledger.Parked, error) {
+	const parked = `SELECT p.token, p.generation, p.attempt, p.answered FROM tasks t JOIN parked p ON p.task = t.row
+		WHERE t.tenant = ? AND t.task = ? AND p.pause = ?`
+	var p ledger.Parked
+	_, err := l.pool.queryRow(ctx, parked, func(row *sqlite3.Stmt) error {
+		p = scanParked(row)
+		return nil
+	}, ref.Tenant, string(ref.Task), pause)
+	return p, err
+}
+
+func scanParked(row *sqlite3.Stmt) ledger.Parked {
+	return ledger.Parked{
+		Token:    ledger.Token{Value: row.ColumnText(0), Generation: uint64(row.ColumnInt64(1)), Attempt: row.ColumnInt(2)},
+		Answered: row.ColumnBool(3),
+	}
+}

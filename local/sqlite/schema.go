@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// migration brings a file from the version before it to its own, in SQL. The
+// first one makes the file.
+type migration string
+
+// migrations is the whole history of the schema: the file's version is how many
+// of them it has seen. A migration that was released is never edited.
+func migrations() []migration { return []migration{schema1} }
+
+const schema1 migration = `
+CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO meta VALUES ('version', 0), ('position', 0);
+
+-- A head is rewritten by every commit. What follows it is indexed and written
+-- only when it changes; the counters are no commit's business at all. Instants
+-- are nanoseconds since 1970.
+CREATE TABLE tasks (
+	row        INTEGER PRIMARY KEY,
+	tenant     TEXT NOT NULL,
+	task       TEXT NOT NULL,
+	agent      TEXT NOT NULL,
+	context    TEXT NOT NULL,
+	state      TEXT NOT NULL,
+	status_at  INTEGER NOT NULL,
+	expires_at INTEGER, -- NULL: does not expire
+	due_at     INTEGER, -- NULL: nobody must look
+	rejections INTEGER NOT NULL DEFAULT 0,
+	incidents  INTEGER NOT NULL DEFAULT 0,
+	hits       INTEGER NOT NULL DEFAULT 0,
+	head       BLOB NOT NULL
+);
+CREATE UNIQUE INDEX tasks_name ON tasks (tenant, task);
+-- Everything that List and Count filter on is in the index: counting a tenant's
+-- tasks reads no head. Newest first is the same index read backwards, which
+-- lets new rows go to its end.
+CREATE INDEX tasks_status ON tasks (tenant, status_at, task, state, agent, context, expires_at);
+CREATE INDEX tasks_context ON tasks (tenant, context, status_at, task);
+CREATE INDEX tasks_due ON tasks (due_at, tenant, task) WHERE due_at IS NOT NULL;
+
+-- The ledger. The position is the order of commits over all tasks.
+CREATE TABLE entries (
+	position INTEGER PRIMARY KEY,
+	task     INTEGER NOT NULL, -- tasks.row
+	seq      INTEGER NOT NULL,
+	envelope BLOB NOT NULL,    -- JSON of the entry without its payload
+	payload  BLOB NOT NULL     -- as it came, for its digest is taken over these bytes
+);
+CREATE UNIQUE INDEX entries_seq ON entries (task, seq);
+-- A position is never given twice, also when the last entries were purged.
+CREATE TRIGGER entries_purged AFTER DELETE ON entries BEGIN
+	UPDATE meta SET value = max(value, OLD.position) WHERE name = 'position';
+END;
+
+CREATE TABLE artifacts (
+	task   INTEGER NOT NULL,
+	id     TEXT NOT NULL,
+	record BLOB NOT NULL,
+	PRIMARY KEY (task, id)
+) WITHOUT ROWID;
+
+CREATE TABLE chunks (
+	task     INTEGER NOT NULL,
+	artifact TEXT NOT NULL,
+	revision INTEGER NOT NULL,
+	number   INTEGER NOT NULL,
+	checksum TEXT NOT NULL,
+	seq      INTEGER NOT NULL,
+	PRIMARY KEY (task, artifact, revision, number)
+) WITHOUT ROWID;
+
+CREATE TABLE receipts (
+	task     INTEGER NOT NULL,
+	producer TEXT NOT NULL,
+	event    TEXT NOT NULL,
+	digest   TEXT NOT NULL,
+	seq      INTEGER NOT NULL,
+	hits     INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (task, producer, event)
+) WITHOUT ROWID;
+
+CREATE TABLE rejections (
+	task   INTEGER NOT NULL,
+	number INTEGER NOT NULL,
+	record BLOB NOT NULL,
+	PRIMARY KEY (task, number)
+) WITHOUT ROWID;
+
+CREATE TABLE effects (
+	task     INTEGER NOT NULL,
+	visit    INTEGER NOT NULL,
+	name     TEXT NOT NULL,
+	revision INTEGER NOT NULL,
+	record   BLOB NOT NULL,
+	PRIMARY KEY (task, visit, name)
+) WITHOUT ROWID;
+
+CREATE TABLE keys (
+	tenant TEXT NOT NULL,
+	hash   TEXT NOT NULL,
+	note   BLOB NOT NULL,
+	PRIMARY KEY (tenant, hash)
+) WITHOUT ROWID;
+
+CREATE TABLE parked (
+	task       INTEGER NOT NULL,
+	pause      INTEGER NOT NULL,
+	token      TEXT NOT NULL DEFAULT '',
+	generation INTEGER NOT NULL DEFAULT 0,
+	attempt    INTEGER NOT NULL DEFAULT 0,
+	answered   INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (task, pause)
+) WITHOUT ROWID;
+`
+
+// migrate runs, as one transaction, what the file has not seen.
+func migrate(conn *sqlite3.Conn, from int, list []migration) error {
+	if from == len(list) {
+		return nil
+	}
+	if err := conn.Exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	for i, m := range list[from:] {
+		if err := conn.Exec(string(m)); err != nil {
+			err = fmt.Errorf("migrating the ledger from version %d to %d: %w", from+i, from+i+1, err)
+			return errors.Join(err, conn.Exec("ROLLBACK"))
+		}
+	}
+	if err := conn.Exec(fmt.Sprintf("UPDATE meta SET value = %d WHERE name = 'version'; COMMIT", len(list))); err != nil {
+		return errors.Join(err, conn.Exec("ROLLBACK"))
+	}
+	return nil
+}

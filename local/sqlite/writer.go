@@ -1,0 +1,140 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/ncruces/go-sqlite3"
+)
+
+// writer is the one goroutine that writes.
+type writer struct {
+	conn     *sqlite3.Conn
+	stmts    statements
+	queue    *queue
+	heads    *heads
+	watchers *watchers
+	count    *counters
+	log      *logKeeper
+	fault    func(point) error
+
+	// position is the last one that was given to an entry.
+	position int64
+	tx       transaction
+	woken    []lifecycle.Ref
+	stopped  chan struct{}
+}
+
+func (w *writer) loop() {
+	defer close(w.stopped)
+	for {
+		batch := w.queue.take(maxBatch)
+		if len(batch) == 0 {
+			return
+		}
+		w.write(batch)
+		w.log.keep(w.conn)
+		// Those who were just answered have their next write ready when they get a
+		// processor; without this the next transaction takes the first of them alone.
+		runtime.Gosched()
+	}
+}
+
+// write commits a batch, tells its callers, and wakes the watchers.
+func (w *writer) write(batch []*operation) {
+	err := w.commit(batch)
+	if err != nil && errors.Is(err, sqlite3.CONSTRAINT) {
+		if len(batch) == 1 {
+			batch[0].result = fmt.Errorf("the write repeats what must be new: %w", err)
+			close(batch[0].done)
+			return
+		}
+		// One of them broke the transaction of all. Apart, only it fails.
+		for i := range batch {
+			w.write(batch[i : i+1])
+		}
+		return
+	}
+	w.woken = w.woken[:0]
+	for _, op := range batch {
+		switch {
+		case err != nil:
+			op.result = unavailable(err)
+			w.count.failed.Add(1)
+		case op.result != nil:
+			w.count.refused.Add(1)
+		default:
+			w.count.commits.Add(1)
+			w.count.entries.Add(uint64(op.entries))
+		}
+		close(op.done)
+	}
+	for ref, t := range w.tx.touched {
+		if t.appended {
+			w.woken = append(w.woken, ref)
+		}
+	}
+	if len(w.woken) > 0 {
+		w.watchers.wake(w.woken)
+	}
+}
+
+// commit runs a batch as one transaction. After an error nothing of it is seen,
+// and it is not known whether a crash right now would bring it back.
+func (w *writer) commit(batch []*operation) error {
+	w.tx.begin(w)
+	err := w.fault(pointBegin)
+	if err == nil {
+		err = w.stmts.begin.Exec()
+	}
+	if err != nil {
+		return w.giveUp(err)
+	}
+	for _, op := range batch {
+		op.result = op.apply(&w.tx)
+		if w.tx.broken != nil {
+			return w.giveUp(w.tx.broken)
+		}
+	}
+	if err = w.fault(pointCommit); err == nil {
+		err = w.stmts.commit.Exec()
+	}
+	if err != nil {
+		return w.giveUp(err)
+	}
+	for _, t := range w.tx.touched {
+		w.heads.put(t.stored)
+	}
+	w.position = w.tx.position
+	w.count.batches.Add(1)
+	return w.fault(pointCommitted)
+}
+
+func (w *writer) giveUp(err error) error {
+	clear(w.tx.touched)
+	if !w.conn.GetAutocommit() {
+		err = errors.Join(err, w.stmts.rollback.Exec())
+	}
+	return err
+}
+
+// do hands an operation to the writer and waits for the transaction that it was
+// part of. When ctx ends first, the write may still happen.
+func (w *writer) do(ctx context.Context, op *operation) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	op.done = make(chan struct{})
+	if err := w.queue.put(op); err != nil {
+		return err
+	}
+	select {
+	case <-op.done:
+		return op.result
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

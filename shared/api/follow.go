@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// follower reads a task's entries as they are committed and folds them. An
+// answer, a blocking wait and a stream are this one fold, read to different ends.
+type follower struct {
+	ledger ledger.Tasks
+	ref    lifecycle.Ref
+	view   *lifecycle.View
+}
+
+func (c *call) follow(id a2a.TaskID) *follower {
+	ref := c.ref(id)
+	return &follower{ledger: c.Authority.Ledger, ref: ref, view: lifecycle.NewView(ref, c.blobURL(id))}
+}
+
+// read folds what was committed since the last time. each, if there is one, gets
+// every update that callers see, with its sequence.
+func (f *follower) read(ctx context.Context, each func(seq uint64, update a2a.Event)) error {
+	entries, err := f.ledger.Entries(ctx, f.ref, f.view.Seq(), 0)
+	if err != nil {
+		return err
+	}
+	return f.add(entries, each)
+}
+
+func (f *follower) add(entries []lifecycle.Entry, each func(seq uint64, update a2a.Event)) error {
+	for _, e := range entries {
+		update, err := f.view.Add(e)
+		if err != nil {
+			return err
+		}
+		if update != nil && each != nil {
+			each(e.Seq, update)
+		}
+	}
+	return nil
+}
+
+// load folds the whole task. A task without entries was purged a moment ago.
+func (f *follower) load(ctx context.Context, each func(seq uint64, update a2a.Event)) error {
+	if err := f.read(ctx, each); err != nil {
+		return err
+	}
+	if f.view.Seq() == 0 {
+		return notFound(f.ref.Task)
+	}
+	return nil
+}
+
+// wait reads on until the task is in a state that ends the wait, or until the
+// context is done, which is no error: the task is answered as it is.
+func (f *follower) wait(ctx context.Context, ended func(a2a.TaskState) bool) error {
+	for !ended(f.view.State()) {
+		err := f.ledger.Watch(ctx, f.ref, f.view.Seq())
+		if err == nil {
+			err = f.read(ctx, nil)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rests says whether a blocking send is over in state s (A2A §3.2.2).
+func rests(s a2a.TaskState) bool { return s.Terminal() || lifecycle.Interrupted(s) }
+
+// commitment is the context of a command: it outlives the caller (§3.5.2), and
+// ends by its own timeout.
+func (c *call) commitment() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(c.r.Context()), c.CommitTimeout)
+}
+
+// patience is a context for waiting: it ends with the caller, with the budget, and
+// when the process begins to stop.
+func (c *call) patience(budget time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(c.r.Context(), budget)
+	unhook := context.AfterFunc(c.Closing, cancel)
+	return ctx, func() {
+		unhook()
+		cancel()
+	}
+}
+
+// waitFor waits, within a budget, for a state.
+func (c *call) waitFor(f *follower, budget time.Duration, ended func(a2a.TaskState) bool) error {
+	if ended(f.view.State()) {
+		return nil
+	}
+	ctx, cancel := c.patience(budget)
+	defer cancel()
+	return f.wait(ctx, ended)
+}

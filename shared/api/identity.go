@@ -1,0 +1,60 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// digestOf hashes fields so that no two lists of fields give the same bytes.
+func digestOf(fields ...string) lifecycle.Digest {
+	var b strings.Builder
+	for _, f := range fields {
+		b.WriteString(strconv.Itoa(len(f)))
+		b.WriteByte(':')
+		b.WriteString(f)
+	}
+	return lifecycle.DigestBytes([]byte(b.String()))
+}
+
+// principalChars is how much of the principal's hash is kept: 128 bits, so that a
+// producer's name stays within its limit.
+const principalChars = 32
+
+// principal is the caller as the ledger knows it: a hash, never the name (I9).
+func (c *call) principal() string {
+	return string(digestOf("holdfast-principal-1", c.who.Tenant, c.who.Name)[:principalChars])
+}
+
+// producer is the caller as a source of events.
+func (c *call) producer() string { return "client:" + c.principal() }
+
+func (c *call) source(messageID string) lifecycle.Source {
+	return lifecycle.Source{Producer: c.producer(), EventID: messageID}
+}
+
+// submissionKey is what makes a repeated submission the same task (A2A §3.3.1):
+// the Idempotency-Key header, or the extension's metadata, or the messageId if the
+// agent says so. nil: every submission is a new task.
+func (c *call) submissionKey(q request) (*ledger.Key, error) {
+	origin, key := "key", c.r.Header.Get("Idempotency-Key")
+	if key != "" && (len(key) > lifecycle.MaxKeyBytes || !printable(key)) {
+		return nil, refuse(a2a.ErrInvalidParams, "The Idempotency-Key header must have 1 to %d printable bytes.", lifecycle.MaxKeyBytes)
+	}
+	if key == "" {
+		key = q.submissionKey
+	}
+	if key == "" && c.agent.KeyedByMessageID {
+		origin, key = "messageId", q.message.ID
+	}
+	if key == "" {
+		return nil, nil
+	}
+	return &ledger.Key{
+		Tenant: c.who.Tenant,
+		Hash:   digestOf("holdfast-submission-1", c.principal(), c.agent.Name, origin, key),
+	}, nil
+}

@@ -1,0 +1,145 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// Bounds of a page (A2A §3.1.4).
+const (
+	maxPageSize     = 100
+	defaultPageSize = 50
+	// maxTokenBytes is more than any token of ours has.
+	maxTokenBytes = 1 << 10
+)
+
+// taskList is a ListTasksResponse: every field is always there.
+type taskList struct {
+	Tasks         []*wireTask `json:"tasks"`
+	NextPageToken string      `json:"nextPageToken"`
+	PageSize      int         `json:"pageSize"`
+	TotalSize     int         `json:"totalSize"`
+}
+
+// listTasks answers with a page of tasks, latest status first. It counts once for
+// a listing: the total rides in the token.
+func (c *call) listTasks(q request) {
+	list, err := c.list(q)
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	c.answer(list)
+}
+
+func (c *call) list(q request) (taskList, error) {
+	out := taskList{Tasks: []*wireTask{}, PageSize: defaultPageSize}
+	if q.pageSize != nil {
+		out.PageSize = *q.pageSize
+	}
+	query := ledger.ListQuery{
+		Tenant: c.who.Tenant, Agent: c.agent.Name, ContextID: q.contextID, State: q.state, Since: q.since,
+		Now: c.Now(), Limit: out.PageSize,
+	}
+	filter := filterOf(query)
+	ctx := c.r.Context()
+	if q.pageToken == "" {
+		total, err := c.Authority.Ledger.Count(ctx, query)
+		if err != nil {
+			return out, err
+		}
+		out.TotalSize = total
+	} else {
+		token, err := readToken(q.pageToken, filter)
+		if err != nil {
+			return out, err
+		}
+		out.TotalSize, query.After = token.Total, &ledger.ListCursor{StatusAt: token.At, Task: token.Task}
+	}
+	page, err := c.Authority.Ledger.List(ctx, query)
+	if err != nil {
+		return out, err
+	}
+	for _, h := range page.Heads {
+		task, err := c.listed(h, q)
+		if err != nil {
+			return out, err
+		}
+		if task != nil {
+			out.Tasks = append(out.Tasks, task)
+		}
+	}
+	if page.Next != nil {
+		out.NextPageToken, err = pageToken{At: page.Next.StatusAt, Task: page.Next.Task, Total: out.TotalSize, Filter: filter}.write()
+	}
+	return out, err
+}
+
+// listed is a task as of the head that was found: the page's order and filters
+// hold for it even if it has moved on. nil: it was purged a moment ago.
+func (c *call) listed(h lifecycle.Head, q request) (*wireTask, error) {
+	f := c.follow(h.Task)
+	entries, err := c.Authority.Ledger.Entries(c.r.Context(), f.ref, 0, int(h.Seq))
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	if err := f.add(entries, nil); err != nil {
+		return nil, err
+	}
+	history := q.history
+	if history == nil {
+		history = new(0) // the default of a list is none (§3.2.4)
+	}
+	whole := f.view.Task()
+	task := wireTaskOf(whole, history)
+	task.Artifacts = nil
+	if q.artifacts {
+		task.Artifacts = &whole.Artifacts
+	}
+	return task, nil
+}
+
+// pageToken is where a listing goes on. It is opaque to callers, and good only
+// with the filters that it was made for. It names no tenant: that is always the
+// caller's.
+type pageToken struct {
+	At     time.Time        `json:"a"`
+	Task   a2a.TaskID       `json:"t"`
+	Total  int              `json:"n"`
+	Filter lifecycle.Digest `json:"f"`
+}
+
+func filterOf(q ledger.ListQuery) lifecycle.Digest {
+	return digestOf("holdfast-list-1", q.Tenant, q.Agent, q.ContextID, string(q.State), q.Since.UTC().Format(time.RFC3339Nano))
+}
+
+func (t pageToken) write() (string, error) {
+	b, err := json.Marshal(t)
+	return base64.RawURLEncoding.EncodeToString(b), err
+}
+
+func readToken(s string, filter lifecycle.Digest) (pageToken, error) {
+	var t pageToken
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err == nil && len(s) <= maxTokenBytes {
+		err = json.Unmarshal(b, &t)
+	}
+	switch {
+	case err != nil || len(s) > maxTokenBytes || t.Task == "" || t.At.IsZero() || t.Total < 0:
+		return t, badToken("is not one that this agent gave out")
+	case t.Filter != filter:
+		return t, badToken("was given out for other filters; begin the listing anew")
+	}
+	return t, nil
+}
+
+func badToken(description string) error {
+	r := reader{}
+	r.wrong("pageToken", "%s", description)
+	return r.err()
+}

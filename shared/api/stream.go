@@ -1,0 +1,269 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// update is something that callers see, under the sequence of its entry.
+type update struct {
+	seq  uint64
+	body a2a.Event
+}
+
+// sendStreamingMessage begins or continues a task and streams what becomes of it
+// (A2A §3.1.2). A repeated one streams the task that there is.
+func (c *call) sendStreamingMessage(q request) {
+	cursor, err := c.cursor(q)
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	f, fresh, err := c.accept(q)
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	s := stream{call: c, follower: f, history: q.history}
+	if !fresh { // nothing of a new task can be missing
+		s.cursor = cursor
+		err = s.open()
+	}
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	s.run()
+}
+
+// subscribeToTask streams what becomes of a task that has not ended (§3.1.6).
+func (c *call) subscribeToTask(q request) {
+	cursor, err := c.cursor(q)
+	if err == nil {
+		_, err = c.known(q.id)
+	}
+	s := stream{call: c, follower: c.follow(q.id), cursor: cursor}
+	if err == nil {
+		err = s.open()
+	}
+	if err == nil && s.view.State().Terminal() {
+		out := refuse(a2a.ErrUnsupportedOperation, "The task has ended; get it, or read its entries at %s/tasks/%s/ledger.", c.base(), q.id)
+		out.task = q.id
+		err = out
+	}
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	s.run()
+}
+
+// cursor is where the caller's last stream was cut: the Last-Event-ID header, or
+// "after" in the extension's metadata. nil: this is no resumption.
+func (c *call) cursor(q request) (*uint64, error) {
+	id := c.r.Header.Get("Last-Event-ID")
+	if id == "" {
+		return q.after, nil
+	}
+	var r reader
+	cursor := r.cursor(id, "Last-Event-ID")
+	return cursor, r.err()
+}
+
+// stream sends a task, and then its updates as they are committed (§3.5.2), each
+// with its sequence as SSE id.
+//
+// A resumed stream sends the task without an id, for it stands before what is
+// missing; then exactly what is missing, once and ascending. Updates that the task
+// contains already are marked as replay: they are not to be folded into it.
+type stream struct {
+	*call
+	*follower
+	history *int
+	cursor  *uint64
+	// missing are the updates behind the cursor when the stream was opened.
+	missing []update
+	sent    uint64 // the last sequence that the caller has
+	out     *http.ResponseController
+}
+
+// open folds the task as it is, and checks the cursor against it.
+func (s *stream) open() error {
+	err := s.load(s.r.Context(), func(seq uint64, body a2a.Event) {
+		if s.cursor != nil && seq > *s.cursor {
+			s.missing = append(s.missing, update{seq, body})
+		}
+	})
+	if err == nil && s.cursor != nil && *s.cursor > s.view.Seq() {
+		var r reader
+		r.wrong("Last-Event-ID", "is %d, but the task's last sequence is %d", *s.cursor, s.view.Seq())
+		err = r.err()
+	}
+	return err
+}
+
+// run sends until the task or the caller is done, or the stream must be cut.
+func (s *stream) run() {
+	s.out = http.NewResponseController(s.w)
+	_ = s.out.SetWriteDeadline(time.Time{}) // a stream outlives what the server allows an answer
+	h := s.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx would hold updates back
+	s.w.WriteHeader(http.StatusOK)
+
+	record := Connection{At: lifecycle.Millis(s.Now()), ID: s.NewID(), Event: "open", Kind: s.name, Task: s.ref.Task}
+	if s.cursor != nil {
+		record.From = *s.cursor
+	}
+	s.record(record)
+	record.Reason = s.pump()
+	record.At, record.Event, record.To = lifecycle.Millis(s.Now()), "close", s.sent
+	s.record(record)
+}
+
+func (s *stream) record(c Connection) {
+	if s.Connections != nil {
+		s.Connections.Record(c)
+	}
+}
+
+// pump returns the reason for which the stream closes.
+func (s *stream) pump() string {
+	ctx, cancel := s.patience(s.StreamLimit)
+	defer cancel()
+	err := s.begin()
+	for err == nil {
+		switch state := s.view.State(); {
+		case state.Terminal():
+			return ClosedTerminal
+		case state == lifecycle.InputRequired:
+			return ClosedInput
+		}
+		err = s.next(ctx)
+	}
+	switch {
+	case s.r.Context().Err() != nil || errors.Is(err, errNotTaken):
+		return ClosedCaller
+	case s.Closing.Err() != nil:
+		return ClosedStopping
+	case ctx.Err() != nil:
+		return ClosedLimit
+	}
+	s.Logger.LogAttrs(ctx, slog.LevelError, "stream failed", slog.String("task", string(s.ref.Task)), slog.Any("error", err))
+	return ClosedFault
+}
+
+// begin sends the task and what is missing.
+func (s *stream) begin() error {
+	first := update{seq: s.view.Seq(), body: s.view.Task()}
+	if s.cursor != nil {
+		first.seq = 0
+	}
+	for _, u := range s.missing {
+		markReplay(u.body)
+	}
+	err := s.send(append([]update{first}, s.missing...))
+	s.missing = nil
+	return err
+}
+
+// markReplay marks an update that the task before it contains.
+func markReplay(body a2a.Event) {
+	if own, ok := body.Meta()[lifecycle.ExtensionURI].(map[string]any); ok {
+		own["replay"] = true
+	}
+}
+
+// next waits for commits and sends what callers see of them, or a comment when
+// there is nothing to be said for long.
+func (s *stream) next(ctx context.Context) error {
+	quiet, cancel := context.WithTimeout(ctx, s.KeepAlive)
+	defer cancel()
+	for {
+		err := s.ledger.Watch(quiet, s.ref, s.view.Seq())
+		if err == nil {
+			var updates []update
+			err = s.read(quiet, func(seq uint64, body a2a.Event) { updates = append(updates, update{seq, body}) })
+			if len(updates) > 0 {
+				return errors.Join(s.send(updates), err)
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case quiet.Err() != nil:
+			return s.deliver([]byte(": keep-alive\n\n"))
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// maxBurst is how much of a long replay is held before it is sent.
+const maxBurst = 64 << 10
+
+// send writes updates as SSE events (§9.4.2, §11.7).
+func (s *stream) send(updates []update) error {
+	b := takeBuffer()
+	defer giveBuffer(b)
+	for _, u := range updates {
+		if err := s.event(b, u); err != nil {
+			return err
+		}
+		if b.Len() >= maxBurst {
+			if err := s.deliver(b.Bytes()); err != nil {
+				return err
+			}
+			b.Reset()
+		}
+		s.sent = max(s.sent, u.seq)
+	}
+	return s.deliver(b.Bytes())
+}
+
+func (s *stream) event(b *bytes.Buffer, u update) error {
+	if u.seq > 0 {
+		b.WriteString("id: ")
+		b.Write(strconv.AppendUint(b.AvailableBuffer(), u.seq, 10))
+		b.WriteByte('\n')
+	}
+	b.WriteString("data: ")
+	body := wireUpdateOf(u.body)
+	if task, ok := u.body.(*a2a.Task); ok {
+		body.Task = wireTaskOf(task, s.history)
+	}
+	if err := s.frame(b, body); err != nil {
+		return err
+	}
+	b.WriteString("\n\n")
+	return nil
+}
+
+// errNotTaken: the caller went away, or does not read.
+var errNotTaken = errors.New("the caller does not read")
+
+// deliver writes and flushes. A caller that does not take it in time is given up:
+// the timer moves the connection's deadline into the past, which needs no clock.
+func (s *stream) deliver(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	giveUp := time.AfterFunc(s.WriteTimeout, func() { _ = s.out.SetWriteDeadline(time.Unix(1, 0)) })
+	defer giveUp.Stop()
+	if _, err := s.w.Write(b); err != nil {
+		return errNotTaken
+	}
+	if err := s.out.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return errNotTaken
+	}
+	return nil
+}

@@ -1,0 +1,3 @@
+package ledgertest
+
+var raceTests []test
