@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/events"
 	"github.com/holdfast-a2a/holdfast/local/node"
 	"github.com/holdfast-a2a/holdfast/local/sqlite"
+	"github.com/holdfast-a2a/holdfast/shared/agent"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/hello"
@@ -146,7 +147,7 @@ func serveUntil(ctx context.Context, listener net.Listener, n *node.Node) error 
 
 // shipped is the catalog: the first name is the default agent.
 func shipped(systemsURL string) (*catalog.Catalog, error) {
-	agents := hello.Agents()
+	agents := []*agent.Agent{hello.Agent}
 	agents = append(agents, accessreview.New(accessreview.HTTP{BaseURL: systemsURL})...)
 	return catalog.New(agents...)
 }

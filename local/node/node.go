@@ -100,13 +100,14 @@ func New(c Config) (*Node, error) {
 	handler := &dispatch.Handler{Dispatcher: n.Dispatcher, Steps: func(ctx context.Context, in dispatch.Input, execution string, deadlineAt time.Time) (lifecycle.Outcome, error) {
 		return steps.Run(ctx, runner.Input{Ref: in.Ref(), Generation: in.Generation, Execution: execution, DeadlineAt: deadlineAt})
 	}}
+	invocation := c.invocation()
 	machine, err := asl.Parse([]byte(statemachine.Task), map[string]string{"StepFunctionArn": stepFunction, "SettleFunctionArn": settleFunction})
 	if err != nil {
 		return nil, fmt.Errorf("the state machine: %w", err)
 	}
 	n.runtime, err = asl.NewRuntime(machine, asl.Options{
 		Invoke: func(ctx context.Context, _ string, payload json.RawMessage) (json.RawMessage, error) {
-			ctx, cancel := context.WithTimeout(ctx, c.Timing.Invocation)
+			ctx, cancel := context.WithTimeout(ctx, invocation)
 			defer cancel()
 			return handler.Handle(ctx, payload)
 		},
@@ -124,6 +125,21 @@ func New(c Config) (*Node, error) {
 		return nil, err
 	}
 	return n, nil
+}
+
+// invocation is how long one invocation may last: long enough for the longest
+// step of the catalog, which could otherwise never end.
+func (c Config) invocation() time.Duration {
+	long := c.Timing.Invocation
+	for _, name := range c.Catalog.Names() {
+		for _, version := range c.Catalog.Versions(name) {
+			a, _ := c.Catalog.Lookup(name, version)
+			for _, step := range a.Steps() {
+				long = max(long, a.Timeout(step)+c.Timing.Reserve)
+			}
+		}
+	}
+	return long
 }
 
 // Start takes over what an earlier process left, and begins to sweep.

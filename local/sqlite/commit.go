@@ -114,9 +114,8 @@ func (p *commit) unchanged(now lifecycle.Head) bool {
 		(now.Cancel == nil) == (p.Seen.Cancel == nil)
 }
 
-// MarkCancel implements ledger.Tasks. The operation ID is not kept: a repeated
-// mark changes nothing, so there is nothing to recognise.
-func (l *Ledger) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecycle.CancelMark, fence uint64, _ string) error {
+// MarkCancel implements ledger.Tasks.
+func (l *Ledger) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecycle.CancelMark, fence uint64, op string) error {
 	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
 		now, err := tx.head(ref)
 		if err != nil {
@@ -129,7 +128,7 @@ func (l *Ledger) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecyc
 			return nil
 		}
 		next := now.head
-		next.Cancel = &mark
+		next.Cancel, next.Op = &mark, op
 		next = plain(next)
 		encoded, err := encodeHead(next)
 		if err != nil {

@@ -36,9 +36,6 @@ type creation struct {
 }
 
 func prepareCreation(c ledger.Creation) (p creation, err error) {
-	if err := named(c.Head.Ref()); err != nil {
-		return p, err
-	}
 	if len(c.Entries) == 0 {
 		return p, fmt.Errorf("task %s is created without an entry", c.Head.Task)
 	}
@@ -59,8 +56,8 @@ func prepareCreation(c ledger.Creation) (p creation, err error) {
 			return p, err
 		}
 		errs = append(errs, w.add("the submission key", len(p.note)))
-		if c.Key.Tenant != c.Head.Tenant || c.Key.Hash == "" {
-			errs = append(errs, errors.New("a submission key has a hash and belongs to the tenant of its task"))
+		if c.Key.Tenant != c.Head.Tenant {
+			errs = append(errs, errors.New("a submission key belongs to the tenant of its task"))
 		}
 	}
 	return p, errors.Join(errs...)

@@ -12,9 +12,9 @@ import (
 
 // Effect implements ledger.Effects.
 func (l *Ledger) Effect(ctx context.Context, ref lifecycle.Ref, visit uint64, name string) (lifecycle.Effect, error) {
-	const effect = `SELECT e.record FROM tasks t JOIN effects e ON e.task = t.row
+	const effect = `SELECT e.record, e.result FROM tasks t JOIN effects e ON e.task = t.row
 		WHERE t.tenant = ? AND t.task = ? AND e.visit = ? AND e.name = ?`
-	found, err := records[lifecycle.Effect](ctx, l.pool, effect, ref.Tenant, string(ref.Task), visit, name)
+	found, err := l.effects(ctx, effect, ref.Tenant, string(ref.Task), visit, name)
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("effect %q in visit %d of task %s: %w", name, visit, ref, ledger.ErrNotFound)
 	}
@@ -24,10 +24,26 @@ func (l *Ledger) Effect(ctx context.Context, ref lifecycle.Ref, visit uint64, na
 	return found[0], nil
 }
 
+func (l *Ledger) effects(ctx context.Context, sql string, args ...any) ([]lifecycle.Effect, error) {
+	var out []lifecycle.Effect
+	err := l.pool.query(ctx, sql, func(row *sqlite3.Stmt) error {
+		var e lifecycle.Effect
+		if err := json.Unmarshal(row.ColumnRawBlob(0), &e); err != nil {
+			return fmt.Errorf("%w: an effect cannot be read: %w", ErrCorrupt, err)
+		}
+		if row.ColumnType(1) != sqlite3.NULL {
+			e.Result = append(json.RawMessage{}, row.ColumnRawBlob(1)...)
+		}
+		out = append(out, e)
+		return nil
+	}, args...)
+	return out, err
+}
+
 // EffectList implements ledger.Effects. An unknown task has none.
 func (l *Ledger) EffectList(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Effect, error) {
-	const effects = `SELECT e.record FROM tasks t JOIN effects e ON e.task = t.row WHERE t.tenant = ? AND t.task = ? ORDER BY e.visit, e.name`
-	return records[lifecycle.Effect](ctx, l.pool, effects, ref.Tenant, string(ref.Task))
+	const effects = `SELECT e.record, e.result FROM tasks t JOIN effects e ON e.task = t.row WHERE t.tenant = ? AND t.task = ? ORDER BY e.visit, e.name`
+	return l.effects(ctx, effects, ref.Tenant, string(ref.Task))
 }
 
 // Intend implements ledger.Effects.
@@ -49,12 +65,14 @@ func (l *Ledger) Settle(ctx context.Context, ref lifecycle.Ref, e lifecycle.Effe
 }
 
 func (l *Ledger) writeEffect(ctx context.Context, ref lifecycle.Ref, e lifecycle.Effect, allowed func(lifecycle.Head) error) error {
+	result := []byte(e.Result)
+	e.Result = nil
 	record, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("encoding effect %q: %w", e.Name, err)
 	}
 	var w weight
-	if err := w.add("effect "+e.Name, len(record)); err != nil {
+	if err := w.add("effect "+e.Name, len(record)+len(result)); err != nil {
 		return err
 	}
 	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
@@ -76,6 +94,6 @@ func (l *Ledger) writeEffect(ctx context.Context, ref lifecycle.Ref, e lifecycle
 		if revision+1 != e.Revision {
 			return fmt.Errorf("effect %q in visit %d is at revision %d, not %d: %w", e.Name, e.Visit, revision, e.Revision-1, ledger.ErrEffectChanged)
 		}
-		return tx.exec(tx.w.stmts.upsertEffect, now.row, e.Visit, e.Name, e.Revision, record)
+		return tx.exec(tx.w.stmts.upsertEffect, now.row, e.Visit, e.Name, e.Revision, record, result)
 	}})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -103,7 +104,7 @@ func create(path string, o Options) error {
 			return err
 		}
 	}
-	conn, err := openConn(draft, sqlite3.OPEN_READWRITE|sqlite3.OPEN_CREATE, "PRAGMA journal_mode = WAL", "PRAGMA synchronous = "+o.synchronous())
+	conn, err := openConn(draft, sqlite3.OPEN_READWRITE|sqlite3.OPEN_CREATE, "PRAGMA page_size = 8192", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = "+o.synchronous())
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (w *writer) start(version int, list []migration) error {
 // database moves the log into the file.
 func (w *writer) close() error {
 	var errs []error
-	for s := range w.conn.Stmts() {
+	for _, s := range slices.Collect(w.conn.Stmts()) {
 		errs = append(errs, s.Close())
 	}
 	return errors.Join(append(errs, w.conn.Close())...)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -10,6 +11,11 @@ import (
 
 // Park implements ledger.Tokens.
 func (l *Ledger) Park(ctx context.Context, ref lifecycle.Ref, pause int, t ledger.Token) (ledger.Parked, error) {
+	t.EnteredAt = instant(t.EnteredAt)
+	var enteredAt int64 // 0 for none
+	if !t.EnteredAt.IsZero() {
+		enteredAt = nanos(t.EnteredAt)
+	}
 	// The writer may still be at work when ctx has ended: it answers here, and only
 	// who waited for it reads the answer.
 	answer := make(chan ledger.Parked, maxBatch)
@@ -28,7 +34,7 @@ func (l *Ledger) Park(ctx context.Context, ref lifecycle.Ref, pause int, t ledge
 		}
 		if p.Token.Value == "" || p.Token.Before(t) {
 			p.Token = t
-			if err := tx.exec(tx.w.stmts.upsertToken, now.row, pause, t.Value, t.Generation, t.Attempt); err != nil {
+			if err := tx.exec(tx.w.stmts.upsertToken, now.row, pause, t.Value, t.Generation, enteredAt, t.Attempt); err != nil {
 				return err
 			}
 		}
@@ -43,7 +49,7 @@ func (l *Ledger) Park(ctx context.Context, ref lifecycle.Ref, pause int, t ledge
 
 // Parked implements ledger.Tokens.
 func (l *Ledger) Parked(ctx context.Context, ref lifecycle.Ref, pause int) (ledger.Parked, error) {
-	const parked = `SELECT p.token, p.generation, p.attempt, p.answered FROM tasks t JOIN parked p ON p.task = t.row
+	const parked = `SELECT p.token, p.generation, p.entered_at, p.attempt, p.answered FROM tasks t JOIN parked p ON p.task = t.row
 		WHERE t.tenant = ? AND t.task = ? AND p.pause = ?`
 	var p ledger.Parked
 	_, err := l.pool.queryRow(ctx, parked, func(row *sqlite3.Stmt) error {
@@ -54,8 +60,12 @@ func (l *Ledger) Parked(ctx context.Context, ref lifecycle.Ref, pause int) (ledg
 }
 
 func scanParked(row *sqlite3.Stmt) ledger.Parked {
-	return ledger.Parked{
-		Token:    ledger.Token{Value: row.ColumnText(0), Generation: uint64(row.ColumnInt64(1)), Attempt: row.ColumnInt(2)},
-		Answered: row.ColumnBool(3),
+	p := ledger.Parked{
+		Token:    ledger.Token{Value: row.ColumnText(0), Generation: uint64(row.ColumnInt64(1)), Attempt: row.ColumnInt(3)},
+		Answered: row.ColumnBool(4),
 	}
+	if at := row.ColumnInt64(2); at != 0 {
+		p.Token.EnteredAt = time.Unix(0, at).UTC()
+	}
+	return p
 }

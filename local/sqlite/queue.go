@@ -68,3 +68,9 @@ func (q *queue) signal() {
 	default:
 	}
 }
+
+func (q *queue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
+}

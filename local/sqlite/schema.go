@@ -98,7 +98,8 @@ CREATE TABLE effects (
 	visit    INTEGER NOT NULL,
 	name     TEXT NOT NULL,
 	revision INTEGER NOT NULL,
-	record   BLOB NOT NULL,
+	record   BLOB NOT NULL, -- JSON of the record without its result
+	result   BLOB,          -- as it came: a second result is compared byte by byte
 	PRIMARY KEY (task, visit, name)
 ) WITHOUT ROWID;
 
@@ -114,6 +115,7 @@ CREATE TABLE parked (
 	pause      INTEGER NOT NULL,
 	token      TEXT NOT NULL DEFAULT '',
 	generation INTEGER NOT NULL DEFAULT 0,
+	entered_at INTEGER NOT NULL DEFAULT 0,
 	attempt    INTEGER NOT NULL DEFAULT 0,
 	answered   INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (task, pause)

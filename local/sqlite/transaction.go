@@ -191,11 +191,11 @@ func (s *statements) prepare(conn *sqlite3.Conn) error {
 		{&s.insertRejection, `INSERT INTO rejections (task, number, record) VALUES (?, ?, ?)`},
 		{&s.countRejected, `UPDATE tasks SET rejections = rejections + 1, incidents = incidents + ? WHERE row = ?`},
 		{&s.selectEffect, `SELECT revision FROM effects WHERE task = ? AND visit = ? AND name = ?`},
-		{&s.upsertEffect, `INSERT INTO effects (task, visit, name, revision, record) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET revision = excluded.revision, record = excluded.record`},
-		{&s.selectParked, `SELECT token, generation, attempt, answered FROM parked WHERE task = ? AND pause = ?`},
-		{&s.upsertToken, `INSERT INTO parked (task, pause, token, generation, attempt) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET token = excluded.token, generation = excluded.generation, attempt = excluded.attempt`},
+		{&s.upsertEffect, `INSERT INTO effects (task, visit, name, revision, record, result) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET revision = excluded.revision, record = excluded.record, result = excluded.result`},
+		{&s.selectParked, `SELECT token, generation, entered_at, attempt, answered FROM parked WHERE task = ? AND pause = ?`},
+		{&s.upsertToken, `INSERT INTO parked (task, pause, token, generation, entered_at, attempt) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET token = excluded.token, generation = excluded.generation, entered_at = excluded.entered_at, attempt = excluded.attempt`},
 		{&s.upsertAnswered, `INSERT INTO parked (task, pause, answered) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET answered = 1`},
 	} {
 		var err error

@@ -39,7 +39,12 @@ func (w *writer) loop() {
 		w.log.keep(w.conn)
 		// Those who were just answered have their next write ready when they get a
 		// processor; without this the next transaction takes the first of them alone.
-		runtime.Gosched()
+		for range spins {
+			if w.queue.len() >= len(batch) {
+				break
+			}
+			runtime.Gosched()
+		}
 	}
 }
 
@@ -138,3 +143,5 @@ func (w *writer) do(ctx context.Context, op *operation) error {
 		return ctx.Err()
 	}
 }
+
+var spins=1000

@@ -107,6 +107,9 @@ func Effect[R, S any](ctx context.Context, t *Task[S], name string, call func(ct
 	for _, opt := range opts {
 		opt(&o)
 	}
+	if o.timeout <= 0 {
+		return zero, Permanent(fmt.Errorf("effect %q is given %s for its call", name, o.timeout))
+	}
 	request, err := json.Marshal(o.request)
 	if err != nil {
 		return zero, Permanent(fmt.Errorf("the request of effect %q cannot be stored: %w", name, err))

@@ -18,7 +18,7 @@ type follower struct {
 }
 
 func (c *call) follow(id a2a.TaskID) *follower {
-	ref := c.ref(id)
+	ref := c.refTo(id)
 	return &follower{ledger: c.Authority.Ledger, ref: ref, view: lifecycle.NewView(ref, c.blobURL(id))}
 }
 

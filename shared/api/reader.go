@@ -24,7 +24,6 @@ type violation struct {
 // maxViolations bounds an answer: a caller who has ten faults corrected asks again.
 const maxViolations = 10
 
-
 // reader turns values into what a request needs, and notes every field that is
 // not what it should be. Names of fields are paths: message.parts[0].text.
 type reader struct{ violations []violation }

@@ -6,6 +6,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
+// maxRPCID bounds a request's id, in bytes: every frame of a stream repeats it.
+const maxRPCID = 256
+
 // method is an operation under its JSON-RPC name (A2A §9.4).
 type method struct {
 	params func(value) (request, error)

@@ -81,14 +81,23 @@ func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Comm
 		if rejection != nil && len(d.Events) == 0 {
 			return Result{Task: t}, rejection
 		}
+		receipt := extra.Receipt
+		if rejection != nil {
+			receipt = nil // an event that was refused is not remembered as accepted
+		}
 		var res Result
 		var err error
 		if d.Mark != nil {
 			res, err = a.mark(ctx, t, *d.Mark, op)
 		} else {
-			res, err = a.commit(ctx, t, d, src, op, extra)
+			res, err = a.commit(ctx, t, d, src, op, receipt)
 		}
 		conflict, overtaken := errors.AsType[*Conflict](err)
+		if overtaken && d.Mark == nil && ownSuccess(conflict, op) {
+			// The result is what this operation wrote, not what is there now: somebody
+			// else's fence is not one's own (I3).
+			overtaken, err = false, nil
+		}
 		if !overtaken {
 			if err == nil {
 				err = rejection
@@ -98,9 +107,6 @@ func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Comm
 		if t, err = a.complete(ctx, conflict.Current); err != nil {
 			return Result{}, err
 		}
-		if own := ownSuccess(conflict, op); own {
-			return a.recall(ctx, t, d, op, rejection)
-		}
 	}
 	return Result{}, ErrBusy
 }
@@ -108,25 +114,7 @@ func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Comm
 // ownSuccess recognises a commit whose answer was lost.
 func ownSuccess(c *Conflict, op string) bool { return c.NextOp == op || c.Current.Op == op }
 
-// recall answers for a commit that had succeeded: its entries are read back,
-// whatever was written after them.
-func (a *Authority) recall(ctx context.Context, t lifecycle.Task, d lifecycle.Decision, op string, rejection error) (Result, error) {
-	res := Result{Task: t, Answered: d.Answered}
-	if len(d.Events) > 0 {
-		entries, err := a.Ledger.Entries(ctx, t.Ref(), d.After.Seq, len(d.Events))
-		if err != nil {
-			return res, err
-		}
-		for _, e := range entries {
-			if e.OpID == op {
-				res.Entries = append(res.Entries, e)
-			}
-		}
-	}
-	return res, rejection
-}
-
-func (a *Authority) commit(ctx context.Context, t lifecycle.Task, d lifecycle.Decision, src lifecycle.Source, op string, extra Extra) (Result, error) {
+func (a *Authority) commit(ctx context.Context, t lifecycle.Task, d lifecycle.Decision, src lifecycle.Source, op string, receipt *Receipt) (Result, error) {
 	next, entries, err := lifecycle.Seal(t, d, src, op, a.Now())
 	if err != nil {
 		return Result{}, err
@@ -135,8 +123,8 @@ func (a *Authority) commit(ctx context.Context, t lifecycle.Task, d lifecycle.De
 	if err := collect(&c, next); err != nil {
 		return Result{}, err
 	}
-	if extra.Receipt != nil && len(entries) > 0 {
-		r := *extra.Receipt
+	if receipt != nil && len(entries) > 0 {
+		r := *receipt
 		r.Seq = entries[0].Seq
 		c.Receipts = append(c.Receipts, r)
 	}
@@ -165,12 +153,22 @@ func collect(c *Commit, next lifecycle.Task) error {
 	return nil
 }
 
+// mark writes first and reads afterwards: a holder that gave its lease back
+// before the mark came will not meet it. That is answered as a conflict, so that
+// the cancellation is decided again, without a holder.
 func (a *Authority) mark(ctx context.Context, t lifecycle.Task, mark lifecycle.CancelMark, op string) (Result, error) {
-	err := a.persist(ctx, func() error { return a.Ledger.MarkCancel(ctx, t.Ref(), mark, t.Fence, op) })
-	if err == nil {
-		t.Cancel = &mark
+	if err := a.persist(ctx, func() error { return a.Ledger.MarkCancel(ctx, t.Ref(), mark, t.Fence, op) }); err != nil {
+		return Result{}, err
 	}
-	return Result{Task: t, Marked: true}, err
+	h, err := a.Ledger.Head(ctx, t.Ref())
+	if err != nil {
+		return Result{}, err
+	}
+	if h.Holder == "" && h.Cancel != nil {
+		return Result{}, &Conflict{Current: h}
+	}
+	t.Cancel = &mark
+	return Result{Task: t, Marked: true}, nil
 }
 
 // Create submits a task. When the key belongs to a task already, *KeyTaken says

@@ -85,3 +85,39 @@ func BenchmarkApply(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(entries)), "ns/entry")
 }
+
+// BenchmarkView folds a history of 100 entries into what GetTask answers.
+func BenchmarkView(b *testing.B) {
+	bk := started(b)
+	bk.quick = true
+	for bk.task.Seq < 100 {
+		r := bk.report(lifecycle.VerbSubStep)
+		r.Updates = []lifecycle.Update{{Message: say("progress of about forty characters, like so")}, {Chunk: chunk("report", "a line of the report, and then another", false), Append: bk.task.Artifacts > 0}}
+		bk.must(b, r, start)
+	}
+	entries, ref := bk.entries[:100], bk.task.Ref()
+	b.ReportAllocs()
+	for b.Loop() {
+		v, err := lifecycle.Seen(ref, entries, blobURL)
+		if err != nil {
+			b.Fatal(err)
+		}
+		v.Task()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(entries)), "ns/entry")
+}
+
+// BenchmarkCanonical is the canonical form of a typical payload.
+func BenchmarkCanonical(b *testing.B) {
+	_, entries := sixSteps(b, nil)
+	ev, err := entries[3].Event()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := lifecycle.Canonical(ev); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -88,6 +88,11 @@ func checkChunk(c *Chunk) *Rejection {
 			return reject(InvalidContent, "a text part of artifact %q that is not UTF-8: send it as raw bytes", c.Artifact)
 		}
 		size = int64(len(content))
+	case a2a.URL:
+		if !utf8.ValidString(string(content)) {
+			return reject(InvalidContent, "an address of artifact %q that is not UTF-8", c.Artifact)
+		}
+		size = int64(len(content))
 	case a2a.Raw:
 		size = int64(len(content))
 	}

@@ -36,11 +36,15 @@ type book struct {
 	view    *lifecycle.View
 	updates []a2a.Event // what a stream from the start has carried, nil for entries that callers do not see
 	commits int
+	// folded is folded entry by entry, and held against the head after every commit; fold does it from the start.
+	folded lifecycle.Task
+	quick  bool // leave folding from the start to the caller
 }
 
 func newBook(id a2a.TaskID) *book {
 	ref := lifecycle.Ref{Tenant: "acme", Task: id}
-	return &book{task: lifecycle.Task{Head: lifecycle.Head{Tenant: ref.Tenant, Task: ref.Task}}, view: lifecycle.NewView(ref, blobURL)}
+	empty := lifecycle.Task{Head: lifecycle.Head{Tenant: ref.Tenant, Task: ref.Task}}
+	return &book{task: empty, folded: empty, view: lifecycle.NewView(ref, blobURL)}
 }
 
 func blobURL(d lifecycle.Digest) string { return "https://agent.example/blobs/" + string(d) }
@@ -82,6 +86,9 @@ func (b *book) do(cmd lifecycle.Command, src lifecycle.Source, now time.Time) (e
 			return entries, rejection, fmt.Errorf("view: %w", err)
 		}
 		b.updates = append(b.updates, u)
+		if b.folded, err = lifecycle.Apply(b.folded, e); err != nil {
+			return entries, rejection, fmt.Errorf("I1: %w", err)
+		}
 	}
 	return entries, rejection, b.check(before)
 }
@@ -110,6 +117,9 @@ func (b *book) check(before lifecycle.Task) error {
 	case after.Generation < before.Generation:
 		return fmt.Errorf("generation %d after %d", after.Generation, before.Generation)
 	}
+	if err := b.same(b.folded); err != nil || b.quick {
+		return err
+	}
 	return b.fold()
 }
 
@@ -119,11 +129,8 @@ func (b *book) fold() error {
 	if err != nil {
 		return fmt.Errorf("I1: %w", err)
 	}
-	if want := b.task.Folded(); !reflect.DeepEqual(folded.Head.Folded(), want) {
-		return fmt.Errorf("I1: folded\n%+v\nthe head says\n%+v", folded.Head.Folded(), want)
-	}
-	if !reflect.DeepEqual(lifecycle.Manifest(folded.Arts), lifecycle.Manifest(b.task.Arts)) {
-		return fmt.Errorf("I1: folded artifacts %+v, the head's %+v", folded.Arts, b.task.Arts)
+	if err := b.same(folded); err != nil {
+		return err
 	}
 	seen, err := lifecycle.Seen(b.task.Ref(), b.entries, blobURL)
 	if err != nil {
@@ -131,6 +138,17 @@ func (b *book) fold() error {
 	}
 	if !reflect.DeepEqual(seen.Task(), b.view.Task()) {
 		return fmt.Errorf("case 43: the view differs from the fold of its entries")
+	}
+	return nil
+}
+
+// same holds what was folded against the head.
+func (b *book) same(folded lifecycle.Task) error {
+	if want := b.task.Folded(); !reflect.DeepEqual(folded.Head.Folded(), want) {
+		return fmt.Errorf("I1: folded\n%+v\nthe head says\n%+v", folded.Head.Folded(), want)
+	}
+	if !reflect.DeepEqual(folded.Arts, b.task.Arts) {
+		return fmt.Errorf("I1: folded artifacts %+v, the head's %+v", folded.Arts, b.task.Arts)
 	}
 	return nil
 }

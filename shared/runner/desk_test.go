@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,17 +35,17 @@ type desk struct {
 	blobs  ledger.Blobs
 	runner *runner.Runner
 	ref    lifecycle.Ref
-	calls  int // of the ledger's Commit
+	calls  atomic.Int64 // of the ledger's Commit
 }
 
 // counting counts commits.
 type counting struct {
 	ledger.Ledger
-	commits *int
+	commits *atomic.Int64
 }
 
 func (c counting) Commit(ctx context.Context, commit ledger.Commit) error {
-	*c.commits++
+	c.commits.Add(1)
 	return c.Ledger.Commit(ctx, commit)
 }
 

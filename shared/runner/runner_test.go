@@ -21,8 +21,8 @@ func TestSixStepsAreSevenCommits(t *testing.T) {
 		if out := d.invoke(time.Minute); out.Word != lifecycle.WordDone {
 			t.Errorf("outcome %+v, want done", out)
 		}
-		if d.calls != 7 {
-			t.Errorf("%d commits, want 7", d.calls)
+		if n := d.calls.Load(); n != 7 {
+			t.Errorf("%d commits, want 7", n)
 		}
 		d.wantState(a2a.TaskStateCompleted)
 	})

@@ -37,8 +37,6 @@ func (r *Run) beginEffect(start agent.EffectStart) (agent.Ticket, error) {
 	e := r.effects[key]
 	ticket := agent.Ticket{Name: start.Name, Key: key, CallUntil: until}
 	switch {
-	case !until.After(r.clock):
-		return ticket, agent.Permanent(fmt.Errorf("no time is left to call effect %q", start.Name))
 	case e == nil:
 		e = &effect{name: start.Name, key: key, policy: start.Policy, request: start.Request}
 		r.effects[key] = e

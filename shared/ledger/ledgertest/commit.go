@@ -101,9 +101,9 @@ func commitHeadAlone(b *bench) {
 
 func commitUnknown(b *bench) {
 	t := b.working("holder")
-	c := b.loaded(t, "op-1")
 	ref := b.newRef()
-	c.Seen.Task, c.Head.Task = ref.Task, ref.Task
+	t.Task = ref.Task
+	c := b.drafted(t, "op-1", noted("nobody's"))
 	b.want("a commit on an unknown task", b.ledger.Commit(b.ctx, c), ledger.ErrNotFound)
 	_, err := b.ledger.Head(b.ctx, ref)
 	b.want("its head", err, ledger.ErrNotFound)

@@ -18,23 +18,28 @@ var guardTests = []test{
 
 // guardFields lets the caller have seen another value of each guarded field.
 func guardFields(b *bench) {
-	t := b.working("holder")
+	t := b.granted(b.working("holder"), "holder")
 	t = b.reported(t, progress())
-	mark := lifecycle.CancelMark{At: lifecycle.Millis(b.clock.Now())}
 	for name, change := range map[string]func(*lifecycle.Head){
 		"an earlier sequence":  func(h *lifecycle.Head) { h.Seq-- },
 		"a later sequence":     func(h *lifecycle.Head) { h.Seq++ },
-		"an earlier fence":     func(h *lifecycle.Head) { h.Fence-- },
+		"an earlier fence":     func(h *lifecycle.Head) { h.Fence--; h.EntryFence-- },
 		"a later fence":        func(h *lifecycle.Head) { h.Fence++ },
 		"an older generation":  func(h *lifecycle.Head) { h.Generation-- },
 		"a younger generation": func(h *lifecycle.Head) { h.Generation++ },
-		"a cancel mark":        func(h *lifecycle.Head) { h.Cancel = &mark },
+		"a cancel mark":        func(h *lifecycle.Head) { h.Cancel = &lifecycle.CancelMark{At: h.AcceptedAt} },
 	} {
-		for _, c := range []ledger.Commit{b.loaded(t, "op-x"), {Seen: t.Head, Head: t.Head}} {
-			change(&c.Seen)
+		seen := t
+		change(&seen.Head)
+		full := b.drafted(seen, "op-x", noted("x"))
+		full.Receipts = []ledger.Receipt{{Producer: "client", EventID: "op-x", Seq: full.Head.Seq}}
+		full.Answered = 1
+		for _, c := range []ledger.Commit{full, {Seen: seen.Head, Head: seen.Head}} {
 			what := fmt.Sprintf("a commit of %d entries that saw %s", len(c.Entries), name)
 			b.untouched(t.Ref(), what, func() { b.conflict(what, b.ledger.Commit(b.ctx, c), t.Ref()) })
 		}
+		_, err := b.ledger.Receipt(b.ctx, t.Ref(), "client", "op-x")
+		b.want("the refused commit's receipt", err, ledger.ErrNotFound)
 	}
 	b.ok(b.ledger.Commit(b.ctx, b.loaded(t, "op-y")))
 }

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -18,12 +19,17 @@ var limitTests = []test{
 	{"a creation has the same limits and claims no key", limitCreate},
 }
 
-// tooLarge wants a write refused for good: not as a conflict, and not as
-// something to try again.
+// refusedForGood says whether a write was refused neither because of what is
+// there nor as something to try again.
+func refusedForGood(err error) bool {
+	_, conflict := errors.AsType[*ledger.Conflict](err)
+	_, taken := errors.AsType[*ledger.KeyTaken](err)
+	return err != nil && !conflict && !taken && !isNotFound(err) && !errors.Is(err, ledger.ErrUnavailable)
+}
+
 func (b *bench) tooLarge(what string, err error) {
 	b.Helper()
-	_, conflict := errors.AsType[*ledger.Conflict](err)
-	if err == nil || conflict || errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrNotFound) {
+	if !refusedForGood(err) {
 		b.Fatalf("%s: error %v, want it refused for good", what, err)
 	}
 }
@@ -33,8 +39,14 @@ func (b *bench) refusedWhole(t lifecycle.Task, what string, c ledger.Commit) {
 	b.untouched(t.Ref(), what, func() { b.tooLarge(what, b.ledger.Commit(b.ctx, c)) })
 }
 
-// sized is an event of about so many bytes.
-func sized(n int) lifecycle.Event { return noted(strings.Repeat("x", n)) }
+// large is the largest entry that the rules allow, about, and oversize a payload
+// past them.
+func large() lifecycle.Event {
+	state := fmt.Sprintf(`"%s"`, strings.Repeat("x", lifecycle.MaxPayloadBytes-1000))
+	return lifecycle.Event{Type: lifecycle.TypeCheckpoint, Checkpoint: &lifecycle.Checkpoint{Step: "first", Visit: 1, State: []byte(state)}}
+}
+
+func oversize() []byte { return fmt.Appendf(nil, `{"x":"%s"}`, strings.Repeat("x", 410_000)) }
 
 // limitLargest: 40 chunks of 8 artifacts, progress messages, a request to
 // cancel and the end.
@@ -76,30 +88,30 @@ func limitItems(b *bench) {
 
 func limitItemBytes(b *bench) {
 	t := b.working("holder")
-	b.refusedWhole(t, "an entry of 410 KB", b.drafted(t, "op-1", noted("small"), sized(410_000)))
-	b.ok(b.ledger.Commit(b.ctx, b.drafted(t, "op-2", sized(380_000))))
+	c := b.drafted(t, "op-1", noted("small"), noted("large"))
+	c.Entries[1].Payload = oversize()
+	b.refusedWhole(t, "an entry of 410 KB", c)
+	b.ok(b.ledger.Commit(b.ctx, b.drafted(t, "op-2", large())))
 	b.task(t.Ref())
 }
 
 func limitAllBytes(b *bench) {
 	t := b.working("holder")
-	events := make([]lifecycle.Event, 0, 11)
-	for range 11 {
-		events = append(events, sized(380_000))
+	var events []lifecycle.Event
+	for size := 0; size < 4<<20; size += lifecycle.MaxPayloadBytes - 1000 {
+		events = append(events, large())
 	}
-	b.refusedWhole(t, "11 entries of 380 KB", b.drafted(t, "op-1", events...))
-	b.ok(b.ledger.Commit(b.ctx, b.drafted(t, "op-2", events[:9]...)))
+	b.refusedWhole(t, "entries of more than 4 MB", b.drafted(t, "op-1", events...))
+	b.ok(b.ledger.Commit(b.ctx, b.drafted(t, "op-2", events[:len(events)*3/4]...)))
 	b.task(t.Ref())
 }
 
 func limitCreate(b *bench) {
-	ref, key := b.newRef(), b.newKey("k")
-	cmd := submission()
-	cmd.Message = says(a2a.MessageRoleUser, strings.Repeat("x", 410_000))
-	_, err := b.auth.Create(b.ctx, ref, cmd, client(), key)
-	b.tooLarge("a submission of 410 KB", err)
-	_, err = b.ledger.Head(b.ctx, ref)
+	c := b.creation(b.newRef(), b.newKey("k"), "op-1")
+	c.Entries[0].Payload = oversize()
+	b.tooLarge("a submission of 410 KB", b.ledger.Create(b.ctx, c))
+	_, err := b.ledger.Head(b.ctx, c.Head.Ref())
 	b.want("its head", err, ledger.ErrNotFound)
-	_, err = b.ledger.Key(b.ctx, *key)
+	_, err = b.ledger.Key(b.ctx, *c.Key)
 	b.want("its key", err, ledger.ErrNotFound)
 }

@@ -161,13 +161,13 @@ func (m *Memory) append(r *record, h lifecycle.Head, entries []lifecycle.Entry) 
 }
 
 // MarkCancel implements ledger.Tasks.
-func (m *Memory) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecycle.CancelMark, fence uint64, op string) error {
+func (m *Memory) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecycle.CancelMark, fence uint64, _ string) error {
 	return m.within(ctx, ref, func(r *record) error {
 		switch {
 		case r.head.Terminal() || r.head.Fence != fence:
 			return r.conflict(r.head.Seq)
 		case r.head.Cancel == nil:
-			r.head.Cancel, r.head.Op = &mark, op
+			r.head.Cancel = &mark
 		}
 		return nil
 	})

@@ -15,8 +15,8 @@ import (
 // reference).
 const (
 	maxItems     = 100
-	maxItemBytes = 400_000
-	maxAllBytes  = 4_000_000
+	maxItemBytes = 400 << 10
+	maxAllBytes  = 4 << 20
 	envelope     = 1000 // bytes of an entry beside its payload, about
 )
 

@@ -10,3 +10,7 @@ import (
 func TestMemory(t *testing.T) {
 	ledgertest.Run(t, func(*testing.T) ledger.Ledger { return ledgertest.NewMemory() })
 }
+
+func TestMemoryBlobs(t *testing.T) {
+	ledgertest.RunBlobs(t, func(*testing.T) ledger.Blobs { return ledgertest.NewMemoryBlobs() })
+}

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -34,21 +35,22 @@ type start int
 
 const (
 	together start = iota
+	swapped        // together, and the second is started first
 	firstLeads
 	secondLeads
 )
 
-// startOf gives one round in five to each lead.
-func startOf(round int) start {
-	switch round % 5 {
-	case 0:
-		return firstLeads
-	case 1:
-		return secondLeads
-	default:
-		return together
-	}
+func (s start) String() string {
+	return [...]string{"together", "together, swapped", "the first leads", "the second leads"}[s]
 }
+
+// startOf gives one round in six to each lead.
+func startOf(round int) start {
+	return [...]start{firstLeads, secondLeads, together, swapped, together, swapped}[round%6]
+}
+
+// leads says whether one contender had the lead.
+func (s start) leads() bool { return s == firstLeads || s == secondLeads }
 
 // both runs two contenders.
 func both(first, second func() error, s start) (errs [2]error) {
@@ -65,11 +67,16 @@ func both(first, second func() error, s start) (errs [2]error) {
 	var ready sync.WaitGroup
 	var done sync.WaitGroup
 	ready.Add(2)
-	for i, run := range []func() error{first, second} {
+	contenders := []func() error{first, second}
+	for n := range contenders {
+		i := n
+		if s == swapped {
+			i = 1 - n
+		}
 		done.Go(func() {
 			ready.Done()
 			ready.Wait()
-			errs[i] = run()
+			errs[i] = contenders[i]()
 		})
 	}
 	done.Wait()
@@ -78,52 +85,61 @@ func both(first, second func() error, s start) (errs [2]error) {
 
 // tally counts the outcomes of a race.
 type tally struct {
-	mu     sync.Mutex
-	counts map[string]int
+	mu       sync.Mutex
+	counts   map[string]int
+	together int // rounds without a lead
 }
 
-func (c *tally) add(outcome string) {
+func (c *tally) add(outcome string, s start) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts[outcome]++
+	if !s.leads() {
+		c.together++
+	}
 }
 
-// race repeats a round, reports how often each outcome was seen, and wants each
-// of the expected ones often enough. A round returns its outcome.
-func (b *bench) race(outcomes []string, round func(s start, n int) (string, error)) {
+// contest is a race: a round returns its outcome.
+type contest struct {
+	rounds   int
+	outcomes []string // each must be seen
+	round    func(ctx context.Context, d *desk, s start) (string, error)
+}
+
+// run repeats the rounds, each at a desk of its own, reports how often each
+// outcome was seen, and wants each of them often enough.
+func (c contest) run(b *bench) {
 	b.Helper()
-	n := rounds(raceRounds)
+	n := rounds(c.rounds)
 	seen := tally{counts: map[string]int{}}
 	var next atomic.Int64
 	var lanes sync.WaitGroup
 	errs := make([]error, raceLanes)
 	for lane := range raceLanes {
 		lanes.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				outcome, err := round(startOf(i), i)
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				s := startOf(i)
+				outcome, err := c.round(b.ctx, newDesk(b.ledger), s)
 				if err != nil {
-					errs[lane] = fmt.Errorf("round %d: %w", i, err)
+					errs[lane] = fmt.Errorf("round %d, %s: %w", i, s, err)
 					return
 				}
-				seen.add(outcome)
+				seen.add(outcome, s)
 			}
 		})
 	}
 	lanes.Wait()
 	b.ok(errors.Join(errs...))
-	line := make([]string, 0, len(outcomes))
-	for _, outcome := range outcomes {
-		line = append(line, fmt.Sprintf("%s %d", outcome, seen.counts[outcome]))
-		if seen.counts[outcome]*100 < n*minShare {
-			b.Errorf("outcome %q was seen in %d of %d rounds, want at least %d %%", outcome, seen.counts[outcome], n, minShare)
+	line := make([]string, 0, len(c.outcomes))
+	for _, outcome := range c.outcomes {
+		count := seen.counts[outcome]
+		line = append(line, fmt.Sprintf("%s %d (%d %%)", outcome, count, count*100/n))
+		if count*100 < n*minShare {
+			b.Errorf("outcome %q was seen in %d of %d rounds, want at least %d %%", outcome, count, n, minShare)
 		}
 		delete(seen.counts, outcome)
 	}
-	b.Logf("%d rounds: %s", n, strings.Join(line, ", "))
+	b.Logf("%d rounds, %d of them together: %s", n, seen.together, strings.Join(line, ", "))
 	for outcome, n := range seen.counts {
 		b.Errorf("%d rounds ended in %q, which must not happen", n, outcome)
 	}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// demo is one performance.
+type demo struct {
+	out   io.Writer
+	dir   string // of binaries, data and logs
+	began time.Time
+
+	root    string // of the module
+	built   binaries
+	systems systems
+	product product
+	address string // of the product, the same for every start
+	starts  int    // of the product
+	running struct{ systems, product, watch *process }
+
+	submission []byte // the message that submits the review
+	task       task   // as last seen
+	streams    []*stream
+	found      facts
+}
+
+// act is one thing that happens in the story.
+type act struct {
+	about string
+	play  func(*demo, context.Context) error
+}
+
+var acts = []act{
+	{"start the systems and the product", (*demo).start},
+	{"submit the review", (*demo).submit},
+	{"kill -9 the product while it fetches a system", (*demo).killFetching},
+	{"start the next build, reattach, wait for the question", (*demo).restartFetching},
+	{"kill -9 the product while the task waits for the answer", (*demo).killPaused},
+	{"answer, and answer again", (*demo).answer},
+	{"lose the network twice, submit again, finish", (*demo).finish},
+	{"gather what is known", (*demo).gather},
+}
+
+// play builds the product, plays all acts within the limit and verifies what came
+// of them.
+func (d *demo) play(ctx context.Context, limit time.Duration) error {
+	fmt.Fprintln(d.out, "build the product and its next version")
+	var err error
+	if d.root, err = moduleRoot(ctx); err != nil {
+		return err
+	}
+	if d.built, err = buildProduct(ctx, d.root, d.dir); err != nil {
+		return err
+	}
+	d.say("built in %.1f s", time.Since(d.began).Seconds())
+	d.began = time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the demo took longer than %s", limit))
+	defer cancel()
+	for _, a := range acts {
+		fmt.Fprintln(d.out, a.about)
+		if err := a.play(d, ctx); err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				err = errors.Join(cause, err)
+			}
+			return fmt.Errorf("%s: %s", a.about, strings.ReplaceAll(err.Error(), "\n", ": "))
+		}
+	}
+	d.found.took = time.Since(d.began)
+	fmt.Fprintln(d.out, "verify")
+	return verify(d.found, d.out)
+}
+
+// say tells what has just come about, and when.
+func (d *demo) say(format string, args ...any) {
+	fmt.Fprintf(d.out, "  %6.2f s  %s\n", time.Since(d.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// end kills what still runs.
+func (d *demo) end() {
+	for _, p := range []*process{d.running.watch, d.running.product, d.running.systems} {
+		if p == nil || p.alive() != nil {
+			continue
+		}
+		if err := p.kill(); err != nil {
+			fmt.Fprintln(d.out, err)
+		}
+	}
+}
+
+// start starts the systems and the product as it is.
+func (d *demo) start(ctx context.Context) error {
+	var err error
+	if d.submission, err = os.ReadFile(filepath.Join(d.root, "events", "accessreview", "send.json")); err != nil {
+		return err
+	}
+	systemsAt, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	if d.address, err = freeAddress(); err != nil {
+		return err
+	}
+	d.systems, d.product = systems("http://"+systemsAt), product("http://"+d.address)
+	if d.running.systems, err = startProcess(d.dir, "systems", d.built.current, "systems", "--addr", systemsAt); err != nil {
+		return err
+	}
+	err = until(ctx, "the systems answer", d.running.systems, func(ctx context.Context) (bool, error) {
+		d.found.systems, err = d.systems.names(ctx)
+		return err == nil, err
+	})
+	if err != nil {
+		return err
+	}
+	if len(d.found.systems) < heldPlace {
+		return fmt.Errorf("there are %d systems only", len(d.found.systems))
+	}
+	d.found.held = d.found.systems[heldPlace-1]
+	if err := d.startProduct(ctx, d.built.current); err != nil {
+		return err
+	}
+	d.say("ready at %s, systems at %s", d.product, d.systems)
+	d.found.versionBefore, err = d.product.version(ctx)
+	return err
+}
+
+// startProduct starts a build of the product and waits until it takes requests.
+func (d *demo) startProduct(ctx context.Context, binary string) error {
+	if err := d.launchProduct(binary); err != nil {
+		return err
+	}
+	return until(ctx, "the product takes requests", d.running.product, d.product.ready)
+}
+
+// launchProduct starts a build of the product on the one address and data folder.
+func (d *demo) launchProduct(binary string) (err error) {
+	d.starts++
+	args := append([]string{
+		"serve", "--addr", d.address, "--data", filepath.Join(d.dir, "data"), "--systems-url", string(d.systems),
+	}, timing...)
+	d.running.product, err = startProcess(d.dir, fmt.Sprintf("product-%d", d.starts), binary, args...)
+	return err
+}
+
+// subscribe opens a stream behind everything seen so far.
+func (d *demo) subscribe(ctx context.Context) (*stream, error) {
+	var after *uint64
+	if n := len(d.streams); n > 0 {
+		last := d.streams[n-1].last()
+		after = &last
+	}
+	s, err := d.product.subscribe(ctx, d.task.ID, after)
+	if err == nil {
+		d.streams = append(d.streams, s)
+	}
+	return s, err
+}

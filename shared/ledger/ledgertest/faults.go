@@ -1,0 +1,149 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+)
+
+// Faults is one process's view of its ports, which misbehave by plan. The zero
+// value changes nothing. The ledger below stays whole: another process reaches
+// it through Faults of its own. Safe for concurrent use; set the fields before
+// the first call.
+//
+//	process := &ledgertest.Faults{Plan: ledgertest.On("Commit", ledgertest.FailAfter, 3)}
+//	l := process.Ledger(ledgertest.NewMemory())
+type Faults struct {
+	// Plan decides what happens to each call; nil lets all through.
+	Plan Plan
+	// Delay is what the fault Delayed does; its error is the call's.
+	Delay func(ctx context.Context, c Call) error
+	// Crash counts the calls and lets the process die; nil for a count of its own
+	// that nobody sees.
+	Crash *Crash
+
+	mu     sync.Mutex
+	counts map[string]int
+	last   map[string]any // last answers of the index, by question
+}
+
+// Ledger is l with faults.
+func (f *Faults) Ledger(l ledger.Ledger) ledger.Ledger { return &faultyLedger{faults: f, inner: l} }
+
+// Blobs is b with faults.
+func (f *Faults) Blobs(b ledger.Blobs) ledger.Blobs { return &faultyBlobs{faults: f, inner: b} }
+
+// begin numbers a call and asks the plan.
+func (f *Faults) begin(method string) (Call, Fault, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.Crash == nil {
+		f.Crash = &Crash{}
+	}
+	total, err := f.Crash.begin(method)
+	if err != nil {
+		return Call{}, None, err
+	}
+	if f.counts == nil {
+		f.counts = map[string]int{}
+	}
+	f.counts[method]++
+	c := Call{Method: method, Number: f.counts[method], Total: total}
+	if f.Plan == nil {
+		return c, None, nil
+	}
+	return c, f.Plan(c), nil
+}
+
+// action is a call with what takes its place under certain faults.
+type action[T any] struct {
+	method  string
+	do      func(ctx context.Context) (T, error)
+	instead map[Fault]func(ctx context.Context) (T, error)
+}
+
+// pass makes a call through the faults.
+func pass[T any](ctx context.Context, f *Faults, a action[T]) (answer T, err error) {
+	var none T
+	call, fault, err := f.begin(a.method)
+	if err != nil {
+		return none, err
+	}
+	switch instead := a.instead[fault]; {
+	case instead != nil:
+		answer, err = instead(ctx)
+	case fault == FailBefore:
+		err = fmt.Errorf("%s %d, before: %w", call.Method, call.Number, ledger.ErrUnavailable)
+	case fault == FailAfter:
+		_, err = a.do(ctx)
+		err = lost(call, err)
+	case fault == Retried:
+		if _, err = a.do(ctx); ctx.Err() == nil {
+			answer, err = a.do(ctx)
+		}
+	case fault == Doubled:
+		answer, err = a.do(ctx)
+		_, _ = a.do(ctx) // nobody is there for this answer
+	case fault == Delayed && f.Delay != nil:
+		if err = f.Delay(ctx, call); err == nil {
+			answer, err = a.do(ctx)
+		}
+	default:
+		answer, err = a.do(ctx)
+	}
+	if crashed := f.Crash.end(); crashed != nil {
+		return none, crashed
+	}
+	return answer, err
+}
+
+// lost is the error of a call whose answer, good or bad, did not arrive.
+func lost(call Call, answer error) error {
+	if answer != nil {
+		return fmt.Errorf("%s %d, after (%v): %w", call.Method, call.Number, answer, ledger.ErrUnavailable) //nolint:errorlint // the answer is lost
+	}
+	return fmt.Errorf("%s %d, after: %w", call.Method, call.Number, ledger.ErrUnavailable)
+}
+
+// write is pass for calls that answer with an error alone.
+func write(ctx context.Context, f *Faults, method string, do func(ctx context.Context) error, conflict func(ctx context.Context) error) error {
+	a := action[struct{}]{method: method, do: func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx) }}
+	if conflict != nil {
+		a.instead = map[Fault]func(context.Context) (struct{}, error){
+			Conflicted: func(ctx context.Context) (struct{}, error) { return struct{}{}, conflict(ctx) },
+		}
+	}
+	_, err := pass(ctx, f, a)
+	return err
+}
+
+// read is pass for calls that only answer.
+func read[T any](ctx context.Context, f *Faults, method string, do func(ctx context.Context) (T, error)) (T, error) {
+	return pass(ctx, f, action[T]{method: method, do: do})
+}
+
+// ask is read for the index, which may be stale.
+func ask[T any](ctx context.Context, f *Faults, method string, question any, do func(ctx context.Context) (T, error)) (T, error) {
+	key := fmt.Sprintf("%s %+v", method, question)
+	remember := func(ctx context.Context) (T, error) {
+		answer, err := do(ctx)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.last == nil {
+			f.last = map[string]any{}
+		}
+		if err == nil {
+			f.last[key] = answer
+		}
+		return answer, err
+	}
+	recall := func(context.Context) (T, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		answer, _ := f.last[key].(T)
+		return answer, nil
+	}
+	return pass(ctx, f, action[T]{method: method, do: remember, instead: map[Fault]func(context.Context) (T, error){Stale: recall}})
+}

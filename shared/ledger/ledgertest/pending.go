@@ -1,3 +1,0 @@
-package ledgertest
-
-var raceTests []test

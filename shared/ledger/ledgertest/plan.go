@@ -1,0 +1,91 @@
+package ledgertest
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+)
+
+// Fault is what a plan does to a call.
+type Fault int
+
+// Faults. Where one does not apply to a method, the call goes through.
+const (
+	// None lets the call through.
+	None Fault = iota
+	// FailBefore answers ErrUnavailable; nothing was done.
+	FailBefore
+	// FailAfter answers ErrUnavailable; the call was done.
+	FailAfter
+	// Conflicted answers a *Conflict with the present head, though nothing has
+	// changed (Commit, MarkCancel, Intend).
+	Conflicted
+	// Retried does the call twice and gives the second answer, as a transport does
+	// that repeats what it had no answer to.
+	Retried
+	// Doubled does the call twice and gives the first answer: the second one arrives
+	// behind the caller's back.
+	Doubled
+	// Delayed calls Faults.Delay first.
+	Delayed
+	// Stale gives the answer that the same question got last, and an empty one the
+	// first time (List, Count, Due).
+	Stale
+)
+
+// Call is a call as a plan sees it.
+type Call struct {
+	Method string // of the port, for instance "Commit"
+	Number int    // of this method's calls, from 1
+	Total  int    // of all calls of the process, from 1; see Crash
+}
+
+// Plan decides what happens to a call. It is asked one call at a time.
+type Plan func(Call) Fault
+
+// On plans a fault for certain calls of a method.
+func On(method string, fault Fault, numbers ...int) Plan {
+	return func(c Call) Fault {
+		if c.Method == method && slices.Contains(numbers, c.Number) {
+			return fault
+		}
+		return None
+	}
+}
+
+// Always plans a fault for every call of a method.
+func Always(method string, fault Fault) Plan {
+	return func(c Call) Fault {
+		if c.Method == method {
+			return fault
+		}
+		return None
+	}
+}
+
+// Plans joins plans: the first that has a fault decides.
+func Plans(plans ...Plan) Plan {
+	return func(c Call) Fault {
+		for _, p := range plans {
+			if f := p(c); f != None {
+				return f
+			}
+		}
+		return None
+	}
+}
+
+// Seeded picks one of the faults for so many percent of the calls. One seed and
+// one order of calls give the same faults.
+func Seeded(seed uint64, percent int, faults ...Fault) Plan {
+	var mu sync.Mutex
+	dice := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a seed is the point
+	return func(Call) Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(faults) == 0 || dice.IntN(100) >= percent {
+			return None
+		}
+		return faults[dice.IntN(len(faults))]
+	}
+}
