@@ -52,7 +52,7 @@ fuzz: ## fuzz every Fuzz function for a while (FUZZTIME=20s)
 	@awk '/^Fuzz/ { name[++n] = $$1 } /^ok/ { for (i = 1; i <= n; i++) print $$2, name[i]; n = 0 }' dist/fuzz.txt | \
 	while read -r package name; do \
 		echo "fuzz $$package $$name $(FUZZTIME)"; \
-		go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) "$$package" < /dev/null || exit 1; \
+		go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x "$$package" < /dev/null || exit 1; \
 	done
 
 golden: ## write the golden files anew; read the difference before you commit it

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -40,7 +41,7 @@ func parseFollow(args []string, logs io.Writer) (pursuit, error) {
 	f := flag.NewFlagSet("watch", flag.ContinueOnError)
 	f.SetOutput(logs)
 	f.Usage = func() {
-		fmt.Fprintln(logs, "usage: local watch [flags] TASK\n\nexit code: 0 completed, 3 failed, canceled or rejected, 1 not known")
+		_, _ = fmt.Fprintln(logs, "usage: local watch [flags] TASK\n\nexit code: 0 completed, 3 failed, canceled or rejected, 1 not known")
 		f.PrintDefaults()
 	}
 	f.StringVar(&p.client.BaseURL, "server", "http://127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address of the server")
@@ -80,11 +81,11 @@ func follow(ctx context.Context, args []string, out, logs io.Writer) error {
 		return err
 	}
 	p.client.Retrying = func(why error, delay time.Duration) {
-		fmt.Fprintf(logs, "%v; trying again in %s\n", why, delay.Round(10*time.Millisecond))
+		_, _ = fmt.Fprintf(logs, "%v; trying again in %s\n", why, delay.Round(10*time.Millisecond))
 	}
 	var last a2a.TaskState
 	err = p.client.Follow(ctx, p.task, p.after, func(u watch.Update) error {
-		last = cmp.Or(u.State(), last)
+		last, p.after = cmp.Or(u.State(), last), u.Seq
 		if p.raw {
 			_, err := fmt.Fprintf(out, "%s\n", u.Raw)
 			return err
@@ -97,6 +98,12 @@ func follow(ctx context.Context, args []string, out, logs io.Writer) error {
 		}
 		return nil
 	})
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("stopped; to go on where it was: local watch --after %d %s", p.after, p.task)
+	}
+	if refusal, ok := errors.AsType[*watch.Refusal](err); ok && refusal.Reason == "TASK_NOT_FOUND" && p.client.Agent == "" {
+		err = fmt.Errorf("%w (the server's default agent was asked: name another one with --agent)", err)
+	}
 	if err != nil {
 		return fmt.Errorf("following task %s: %w", p.task, err)
 	}
@@ -106,8 +113,8 @@ func follow(ctx context.Context, args []string, out, logs io.Writer) error {
 	return nil
 }
 
-// showPause says what the task waits for, if it still does. That is a courtesy: a
-// server that cannot be asked just now is not asked again.
+// showPause shows the whole question that the task waits with, if it still does.
+// That is a courtesy: a server that cannot be asked just now is not asked again.
 func (p pursuit) showPause(ctx context.Context, out io.Writer) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -115,5 +122,8 @@ func (p pursuit) showPause(ctx context.Context, out io.Writer) {
 	if err != nil || t.Status.State != a2a.TaskStateInputRequired {
 		return
 	}
-	fmt.Fprintf(out, "        waiting for a reply to pause %d, in context %s\n", watch.Pause(t), t.ContextID)
+	for line := range strings.Lines(watch.Text(t.Status.Message)) {
+		_, _ = fmt.Fprintf(out, "        %s\n", strings.TrimRight(line, " \n"))
+	}
+	_, _ = fmt.Fprintf(out, "        (waiting for a reply to pause %d)\n", watch.Pause(t))
 }

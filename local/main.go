@@ -33,14 +33,25 @@ func commands() map[string]command {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "holdfast:", err)
-		if errors.Is(err, errUsage) {
-			os.Exit(2)
-		}
-		os.Exit(1)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(exitCode(err))
+}
+
+// exitCode is 0, 1 for a failure, 2 for a command line that cannot be
+// understood, or what the command says itself.
+func exitCode(err error) int {
+	if err == nil {
+		return 0
 	}
+	if end, ok := errors.AsType[endedBadly](err); ok {
+		return end.ExitCode()
+	}
+	fmt.Fprintln(os.Stderr, "holdfast:", err)
+	if errors.Is(err, errUsage) {
+		return 2
+	}
+	return 1
 }
 
 // errUsage is a command line that cannot be understood.

@@ -90,6 +90,10 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) error {
 		return err
 	}
 	defer func() { err = errors.Join(err, book.Close()) }()
+	blobs, err := sqlite.OpenBlobs(s.data, sqlite.Options{})
+	if err != nil {
+		return err
+	}
 	connections, err := os.OpenFile(filepath.Join(s.data, "connections.ndjson"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("the connection log: %w", err)
@@ -100,7 +104,7 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) error {
 		return err
 	}
 	n, err := node.New(node.Config{
-		Ledger: book, Blobs: book.Blobs(), Catalog: agents, HoldersGone: true, Timing: s.timing, Logger: logger,
+		Ledger: book, Blobs: blobs, Catalog: agents, HoldersGone: true, Timing: s.timing, Logger: logger,
 		Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Secret: secret, Rand: mathrand.Float64,
 		Connections: connections,
 	})

@@ -47,7 +47,7 @@ func sixSteps() *agent.Agent {
 			return agent.Continue(fmt.Sprintf("step-%d", i+2)), nil
 		}})
 	}
-	return agent.New("six-steps", 1, table...)
+	return agent.New("six-steps", 1, table...).KeyedByMessageID()
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -58,12 +58,16 @@ func open(dir string) (*node.Node, *sqlite.Ledger, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	blobs, err := sqlite.OpenBlobs(dir, sqlite.Options{})
+	if err != nil {
+		return nil, nil, errors.Join(err, book.Close())
+	}
 	agents, err := catalog.New(sixSteps())
 	if err != nil {
 		return nil, nil, errors.Join(err, book.Close())
 	}
 	n, err := node.New(node.Config{
-		Ledger: book, Blobs: book.Blobs(), Catalog: agents, HoldersGone: true, Timing: node.DefaultTiming(),
+		Ledger: book, Blobs: blobs, Catalog: agents, HoldersGone: true, Timing: node.DefaultTiming(),
 		Now: time.Now, NewID: newID, Secret: newID, Rand: mathrand.Float64, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -100,8 +100,11 @@ func (d *demo) restartFetching(ctx context.Context) error {
 	if d.task, err = d.product.task(ctx, d.task.ID); err != nil {
 		return err
 	}
-	if d.task.Status.State != stateInput || d.task.Metadata.Own.Pause == 0 || s.err != nil {
-		return fmt.Errorf("the stream ended (%v) and the task is %s in pause %d", s.err, d.task.Status.State, d.task.Metadata.Own.Pause)
+	if s.err != nil {
+		return fmt.Errorf("the stream broke: %w", s.err)
+	}
+	if d.task.Status.State != stateInput || d.task.Metadata.Own.Pause == 0 {
+		return fmt.Errorf("the stream ended and the task is %s in pause %d", d.task.Status.State, d.task.Metadata.Own.Pause)
 	}
 	d.say("the stream, resumed behind %d, ended at %d; pause %d asks: %s", s.after, s.last(), d.task.Metadata.Own.Pause, firstText(d.task.Status.Message))
 	return nil

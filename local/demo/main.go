@@ -34,7 +34,7 @@ func main() {
 		return
 	}
 	if err != nil {
-		fmt.Println("FAIL demo:", err)
+		fmt.Println("FAIL demo:", oneLine(err))
 		os.Exit(1)
 	}
 }
@@ -56,12 +56,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	err = d.play(ctx, *limit)
 	d.end()
 	if err != nil || *keep {
-		fmt.Fprintln(out, "binaries, data and logs are kept in", dir)
+		tell(out, "binaries, data and logs are kept in %s", dir)
 	} else {
 		err = os.RemoveAll(dir)
 	}
 	if err == nil {
-		fmt.Fprintln(out, "PASS demo:", d.found.summary())
+		tell(out, "PASS demo: %s", d.found.summary())
 	}
 	return err
 }

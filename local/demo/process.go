@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -26,7 +27,8 @@ type process struct {
 func startProcess(dir, name, binary string, args ...string) (*process, error) {
 	p := &process{
 		name: name, output: filepath.Join(dir, name+".out"), log: filepath.Join(dir, name+".log"),
-		cmd: exec.Command(binary, args...), exited: make(chan struct{}),
+		cmd:    exec.Command(binary, args...), //nolint:gosec // what it has just built
+		exited: make(chan struct{}),
 	}
 	output, err := os.Create(p.output)
 	if err != nil {
@@ -54,7 +56,11 @@ func startProcess(dir, name, binary string, args ...string) (*process, error) {
 func (p *process) alive() error {
 	select {
 	case <-p.exited:
-		return fmt.Errorf("%s ended by itself (%v), see %s", p.name, p.result, p.log)
+		how := "exit code 0"
+		if p.result != nil {
+			how = p.result.Error()
+		}
+		return fmt.Errorf("%s ended by itself (%s), see %s", p.name, how, p.log)
 	default:
 		return nil
 	}
@@ -84,13 +90,20 @@ func (p *process) wait(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// freeAddress is a loopback address that nobody listens on.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// freeAddress is a loopback address that nobody listens on. It lies below the ports
+// that systems give to outgoing connections: one of those could take the address
+// while the product is down.
+func freeAddress(ctx context.Context) (string, error) {
+	const first, count, attempts = 20_000, 10_000, 50
+	var failed error
+	for range attempts {
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(count)))
+		if err == nil {
+			return listener.Addr().String(), listener.Close()
+		}
+		failed = err
 	}
-	return listener.Addr().String(), listener.Close()
+	return "", fmt.Errorf("no free port in %d attempts: %w", attempts, failed)
 }
 
 // until looks until a condition holds. What the condition returns as an error is

@@ -58,7 +58,7 @@ type metadata struct {
 		Sequence uint64 `json:"sequence"`
 		Pause    int    `json:"pause"`
 		Replay   bool   `json:"replay"`
-	} `json:"urn:holdfast:a2a:durable-task:v1"`
+	} `json:"urn:holdfast:a2a:durable-task:v1"` //nolint:tagliatelle // extensionURI
 }
 
 // ready says whether the product takes requests.

@@ -14,6 +14,9 @@ import (
 // the driver's back when a process dies.
 var caller = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
+// versionHeader is A2A-Version as net/http spells it.
+const versionHeader = "A2a-Version"
+
 // answer is what came back.
 type answer struct {
 	status int
@@ -28,7 +31,7 @@ func ask(ctx context.Context, method, url string, body []byte) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	req.Header.Set("A2A-Version", "1.0")
+	req.Header.Set(versionHeader, "1.0")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -51,7 +50,7 @@ var acts = []act{
 // play builds the product, plays all acts within the limit and verifies what came
 // of them.
 func (d *demo) play(ctx context.Context, limit time.Duration) error {
-	fmt.Fprintln(d.out, "build the product and its next version")
+	tell(d.out, "build the product and its next version")
 	var err error
 	if d.root, err = moduleRoot(ctx); err != nil {
 		return err
@@ -64,22 +63,27 @@ func (d *demo) play(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the demo took longer than %s", limit))
 	defer cancel()
 	for _, a := range acts {
-		fmt.Fprintln(d.out, a.about)
+		tell(d.out, "%s", a.about)
 		if err := a.play(d, ctx); err != nil {
 			if cause := context.Cause(ctx); cause != nil {
 				err = errors.Join(cause, err)
 			}
-			return fmt.Errorf("%s: %s", a.about, strings.ReplaceAll(err.Error(), "\n", ": "))
+			return fmt.Errorf("%s: %w", a.about, err)
 		}
 	}
 	d.found.took = time.Since(d.began)
-	fmt.Fprintln(d.out, "verify")
+	tell(d.out, "verify")
 	return verify(d.found, d.out)
+}
+
+// tell prints a line. Whether somebody reads it changes nothing.
+func tell(out io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }
 
 // say tells what has just come about, and when.
 func (d *demo) say(format string, args ...any) {
-	fmt.Fprintf(d.out, "  %6.2f s  %s\n", time.Since(d.began).Seconds(), fmt.Sprintf(format, args...))
+	tell(d.out, "  %6.2f s  %s", time.Since(d.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // end kills what still runs.
@@ -89,7 +93,7 @@ func (d *demo) end() {
 			continue
 		}
 		if err := p.kill(); err != nil {
-			fmt.Fprintln(d.out, err)
+			tell(d.out, "%v", err)
 		}
 	}
 }
@@ -100,11 +104,11 @@ func (d *demo) start(ctx context.Context) error {
 	if d.submission, err = os.ReadFile(filepath.Join(d.root, "events", "accessreview", "send.json")); err != nil {
 		return err
 	}
-	systemsAt, err := freeAddress()
+	systemsAt, err := freeAddress(ctx)
 	if err != nil {
 		return err
 	}
-	if d.address, err = freeAddress(); err != nil {
+	if d.address, err = freeAddress(ctx); err != nil {
 		return err
 	}
 	d.systems, d.product = systems("http://"+systemsAt), product("http://"+d.address)

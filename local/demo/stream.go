@@ -37,14 +37,14 @@ func (p product) subscribe(ctx context.Context, id string, cursor *uint64) (*str
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("A2A-Version", "1.0")
+	req.Header.Set(versionHeader, "1.0")
 	req.Header.Set("Accept", "text/event-stream")
 	s := &stream{fresh: cursor == nil, done: make(chan struct{})}
 	if cursor != nil {
 		s.after = *cursor
 		req.Header.Set("Last-Event-ID", strconv.FormatUint(*cursor, 10))
 	}
-	resp, err := caller.Do(req)
+	resp, err := caller.Do(req) //nolint:bodyclose // read on in the background, and closed there
 	if err != nil {
 		return nil, err
 	}

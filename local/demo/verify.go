@@ -38,16 +38,17 @@ func verify(f facts, out io.Writer) error {
 		figure, err := c.run(f)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", c.name, err))
-			fmt.Fprintf(out, "  FAIL  %-12s %v\n", c.name, strings.ReplaceAll(err.Error(), "\n", "; "))
+			tell(out, "  FAIL  %-12s %s", c.name, oneLine(err))
 			continue
 		}
-		fmt.Fprintf(out, "  ok    %-12s %s\n", c.name, figure)
+		tell(out, "  ok    %-12s %s", c.name, figure)
 	}
-	if len(failed) > 0 {
-		text := strings.ReplaceAll(errors.Join(failed...).Error(), "\n", "; ")
-		return errors.New(text)
-	}
-	return nil
+	return errors.Join(failed...)
+}
+
+// oneLine is an error, however many it joins, on one line.
+func oneLine(err error) string {
+	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 }
 
 // checkFetches: the system whose fetch was cut at most twice, all others once.

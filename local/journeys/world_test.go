@@ -1,6 +1,7 @@
 package journeys_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,6 +31,7 @@ type world struct {
 	node   *node.Node
 	client *http.Client
 	log    io.Writer
+	sweep  time.Duration // 0: the default
 }
 
 // process starts a node on the world's ledger, as a new process would.
@@ -51,8 +53,10 @@ func (w *world) tryProcess(l ledger.Ledger, b ledger.Blobs) (*node.Node, error) 
 	if w.log != nil {
 		logger = slog.New(slog.NewTextHandler(w.log, nil))
 	}
+	timing := node.DefaultTiming()
+	timing.Sweep = cmp.Or(w.sweep, timing.Sweep)
 	n, err := node.New(node.Config{
-		Ledger: l, Blobs: b, Catalog: agents, HoldersGone: true, Timing: node.DefaultTiming(),
+		Ledger: l, Blobs: b, Catalog: agents, HoldersGone: true, Timing: timing,
 		Now: time.Now, NewID: a2a.NewMessageID, Secret: a2a.NewMessageID, Rand: func() float64 { return 0.5 }, Logger: logger,
 	})
 	if err != nil {

@@ -104,7 +104,7 @@ func create(path string, o Options) error {
 			return err
 		}
 	}
-	conn, err := openConn(draft, sqlite3.OPEN_READWRITE|sqlite3.OPEN_CREATE, "PRAGMA page_size = 8192", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = "+o.synchronous())
+	conn, err := openConn(draft, sqlite3.OPEN_READWRITE|sqlite3.OPEN_CREATE, "PRAGMA journal_mode = WAL", "PRAGMA synchronous = "+o.synchronous())
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,8 @@ func create(path string, o Options) error {
 	if err := os.Rename(draft, path); err != nil || o.NoSync {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	dir := filepath.Dir(path)
+	return errors.Join(syncFolder(dir), syncFolder(filepath.Dir(dir))) // the folder may be new as well
 }
 
 func openWriter(path string, version int, o Options) (*writer, error) {

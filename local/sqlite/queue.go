@@ -68,9 +68,3 @@ func (q *queue) signal() {
 	default:
 	}
 }
-
-func (q *queue) len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.waiting)
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/ncruces/go-sqlite3"
@@ -37,14 +36,6 @@ func (w *writer) loop() {
 		}
 		w.write(batch)
 		w.log.keep(w.conn)
-		// Those who were just answered have their next write ready when they get a
-		// processor; without this the next transaction takes the first of them alone.
-		for range spins {
-			if w.queue.len() >= len(batch) {
-				break
-			}
-			runtime.Gosched()
-		}
 	}
 }
 
@@ -143,5 +134,3 @@ func (w *writer) do(ctx context.Context, op *operation) error {
 		return ctx.Err()
 	}
 }
-
-var spins=1000

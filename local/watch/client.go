@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"mime"
 	"net/http"
@@ -17,6 +18,9 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
+
+// versionHeader is A2A-Version as net/http spells it.
+const versionHeader = "A2a-Version"
 
 // Client follows the tasks of one agent. Everything but BaseURL may be left zero.
 type Client struct {
@@ -77,32 +81,29 @@ func sleep(ctx context.Context, d time.Duration) error {
 // Task reads a task as it is now. A *Refusal says why the server does not show it.
 func (c Client) Task(ctx context.Context, task a2a.TaskID) (*a2a.Task, error) {
 	c = c.complete()
-	u, err := c.task(ctx, task)
-	if err != nil {
-		return nil, err
-	}
-	return u.Event.(*a2a.Task), nil
+	t, _, err := c.task(ctx, task)
+	return t, err
 }
 
-// task reads a task as an update.
-func (c Client) task(ctx context.Context, task a2a.TaskID) (Update, error) {
+// task reads a task, which is also an update of its own.
+func (c Client) task(ctx context.Context, task a2a.TaskID) (*a2a.Task, Update, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Silence)
 	defer cancel()
 	resp, err := c.get(ctx, task, "", "application/a2a+json, application/json", nil)
 	if err != nil {
-		return Update{}, err
+		return nil, Update{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFrameBytes))
 	if err != nil {
-		return Update{}, err
+		return nil, Update{}, err
 	}
 	var t a2a.Task
 	if err := json.Unmarshal(body, &t); err != nil {
-		return Update{}, fmt.Errorf("%w: the task cannot be read: %w", errForeign, err)
+		return nil, Update{}, fmt.Errorf("%w: the task cannot be read: %w", errForeign, err)
 	}
 	raw, err := json.Marshal(map[string]json.RawMessage{"task": body})
-	return Update{Seq: ownMetadata(&t).Sequence, Event: &t, Raw: raw}, err
+	return &t, Update{Seq: ownMetadata(&t).Sequence, Event: &t, Raw: raw}, err
 }
 
 // get asks for something of a task; verb is empty for the task itself. The caller
@@ -120,10 +121,8 @@ func (c Client) get(ctx context.Context, task a2a.TaskID, verb, accept string, h
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errRequest, err)
 	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
-	req.Header.Set("A2A-Version", string(a2a.Version))
+	maps.Copy(req.Header, header)
+	req.Header.Set(versionHeader, string(a2a.Version))
 	req.Header.Set("Accept", accept)
 	resp, err := c.HTTP.Do(req)
 	if err != nil {

@@ -117,7 +117,7 @@ func (f *follower) show(u Update) {
 // readEnd shows a task that cannot be subscribed to because it has ended. For one
 // that has not, the refusal stands.
 func (f *follower) readEnd(ctx context.Context, refusal error) error {
-	u, err := f.task(ctx, f.id)
+	_, u, err := f.task(ctx, f.id)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ const (
 
 // whole is a task from submission to its end; callers do not see 3, 4 and 6.
 func whole(t *testing.T, serve func(*stream)) *server {
+	t.Helper()
 	s := start(t, serve)
 	s.happen(1, a2a.TaskStateSubmitted)
 	s.happen(2, working)

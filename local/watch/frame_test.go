@@ -16,7 +16,7 @@ func TestFrames(t *testing.T) {
 		"CRLF":                  {"id: 1\r\ndata: a\r\n\r\n", "1=a"},
 		"no space":              {"id:1\ndata:a\n\n", "1=a"},
 		"one space is taken":    {"data:  a\n\n", "= a"},
-		"several data lines":    {"data: a\ndata:\ndata: b\n\n", "=a\n\nb"},
+		"several data lines":    {"data: a\ndata\ndata: b\n\n", "=a\n\nb"},
 		"comments":              {": hello\n\nid: 1\n: between\ndata: a\n\n: keep-alive\n\n", "1=a"},
 		"unknown fields":        {"event: message\nretry: 5\nwhatever\ndata: a\n\n", "=a"},
 		"an id without data":    {"id: 7\n\ndata: a\n\n", "=a"},

@@ -9,17 +9,20 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// Line is an update as one line of text for people. Control characters, which
-// could do anything to a terminal, are spaces in it.
+// maxTextRunes is how much of a message stands in a line.
+const maxTextRunes = 120
+
+// Line is an update as one line of text for people. Long texts are cut, and control
+// characters, which could do anything to a terminal, are spaces in it.
 func Line(u Update) string {
 	var head, text string
 	switch ev := u.Event.(type) {
 	case *a2a.TaskArtifactUpdateEvent:
 		head, text = "artifact", artifactText(ev)
 	case *a2a.TaskStatusUpdateEvent:
-		head, text = StateName(ev.Status.State), messageText(ev.Status.Message)
+		head, text = StateName(ev.Status.State), clip(Text(ev.Status.Message))
 	case *a2a.Task:
-		head, text = StateName(ev.Status.State), messageText(ev.Status.Message)
+		head, text = StateName(ev.Status.State), clip(Text(ev.Status.Message))
 	default:
 		head = "message"
 	}
@@ -32,7 +35,9 @@ func StateName(s a2a.TaskState) string {
 	return strings.ToLower(strings.ReplaceAll(name, "_", "-"))
 }
 
-func messageText(m *a2a.Message) string {
+// Text is the text of a message, in as many lines as it has, without other control
+// characters. A message that is nil has none.
+func Text(m *a2a.Message) string {
 	if m == nil {
 		return ""
 	}
@@ -42,7 +47,22 @@ func messageText(m *a2a.Message) string {
 			texts = append(texts, text)
 		}
 	}
-	return strings.Join(texts, " ")
+	lines := strings.Split(strings.Join(texts, "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = printable(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// clip bounds a text to what fits a line.
+func clip(s string) string {
+	runes := 0
+	for i := range s {
+		if runes++; runes > maxTextRunes {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }
 
 // artifactText says which artifact grew by how much.
@@ -54,17 +74,18 @@ func artifactText(ev *a2a.TaskArtifactUpdateEvent) string {
 	if name == "" {
 		name = string(ev.Artifact.ID)
 	}
-	text := name
+	var text strings.Builder
+	text.WriteString(name)
 	for _, p := range ev.Artifact.Parts {
-		text += " " + partSize(p)
+		text.WriteString(" " + partSize(p))
 	}
 	if !ev.Append {
-		text += ", from its beginning"
+		text.WriteString(", from its beginning")
 	}
 	if ev.LastChunk {
-		text += ", complete"
+		text.WriteString(", complete")
 	}
-	return text
+	return text.String()
 }
 
 func partSize(p *a2a.Part) string {
@@ -86,9 +107,11 @@ func partSize(p *a2a.Part) string {
 	return fmt.Sprintf("+%d bytes", size)
 }
 
+// printable puts spaces in the place of control characters, those included that turn
+// the direction of text around.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r

@@ -1,5 +1,6 @@
 // The tests of this package follow tasks of a scripted server over real HTTP
 // connections. The clock and the waits are the test's: nothing is slept.
+
 package watch
 
 import (
@@ -41,6 +42,7 @@ type stream struct {
 }
 
 func start(t *testing.T, serve func(*stream)) *server {
+	t.Helper()
 	s := &server{t: t, serve: serve}
 	s.http = httptest.NewServer(s)
 	t.Cleanup(func() { s.http.Close() })
@@ -61,7 +63,7 @@ func (s *server) restart() {
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if got := r.Header.Get("A2A-Version"); got != "1.0" {
+	if got := r.Header.Get(versionHeader); got != "1.0" {
 		s.t.Errorf("A2A-Version is %q", got)
 	}
 	if r.URL.Path == "/clerk/tasks/t" {
@@ -158,6 +160,7 @@ func (s *stream) frame(r a2a.StreamResponse) string {
 }
 
 func encode(t *testing.T, v any) string {
+	t.Helper()
 	text, err := json.Marshal(v)
 	if err != nil {
 		t.Errorf("encoding: %v", err)
@@ -212,6 +215,7 @@ func (s *server) viewer() *viewer {
 }
 
 func (v *viewer) follow(t *testing.T) error {
+	t.Helper()
 	return v.Follow(t.Context(), "t", 0, func(u Update) error {
 		what := StateName(u.State())
 		switch u.Event.(type) {

@@ -165,10 +165,11 @@ func (a *Agent) Steps() []string { return append([]string(nil), a.order...) }
 // Card is what Describe set.
 func (a *Agent) Card() Card { return a.card }
 
-// Check runs the validation of a first message.
+// Check runs the validation of a first message. A message without parts, or with
+// an empty one, is refused for every agent.
 func (a *Agent) Check(m *a2a.Message) error {
-	if a.validate == nil {
-		return nil
+	if err := checkMessage(m); err != nil || a.validate == nil {
+		return err
 	}
 	return a.validate(m)
 }

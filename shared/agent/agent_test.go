@@ -105,10 +105,10 @@ func TestAgentIsAValue(t *testing.T) {
 		Describe(agent.Card{Description: "Plans trips"}).
 		Validate(func(*a2a.Message) error { return io.EOF }).
 		KeyedByMessageID()
-	if plain.Card().Description != "" || plain.Check(nil) != nil || plain.Keyed() {
+	if plain.Card().Description != "" || plain.Check(agent.Say("a")) != nil || plain.Keyed() {
 		t.Error("describing an agent changed the agent that was described")
 	}
-	if dressed.Card().Description != "Plans trips" || !errors.Is(dressed.Check(nil), io.EOF) || !dressed.Keyed() {
+	if dressed.Card().Description != "Plans trips" || !errors.Is(dressed.Check(agent.Say("a")), io.EOF) || !dressed.Keyed() {
 		t.Error("the described agent lacks what it was described with")
 	}
 	if dressed.Name() != "travel" || dressed.Version() != 2 || dressed.First() != "b" {
@@ -118,6 +118,18 @@ func TestAgentIsAValue(t *testing.T) {
 	steps[0] = "changed"
 	if got := strings.Join(plain.Steps(), " "); got != "b a" {
 		t.Errorf("steps %q, want them in the order of the table", got)
+	}
+}
+
+func TestMessageWithoutPartsIsNoSubmission(t *testing.T) {
+	a := one(nothing)
+	for _, m := range []*a2a.Message{nil, {}, {Parts: a2a.ContentParts{nil}}, {Parts: a2a.ContentParts{{}}}} {
+		if a.Check(m) == nil {
+			t.Errorf("message %v passed", m)
+		}
+		if got := agent.Text(m); got != "" {
+			t.Errorf("text of message %v: %q", m, got)
+		}
 	}
 }
 
@@ -140,8 +152,7 @@ func TestStepThatSaysNothing(t *testing.T) {
 func TestPanicOfAStepIsAnError(t *testing.T) {
 	a := one(func(_ context.Context, t *agent.Task[int]) (agent.Next, error) {
 		if t.Attempt == 1 {
-			var m map[string]int
-			m["x"]++
+			panic("nobody expected this")
 		}
 		return agent.Complete("Done"), nil
 	})
@@ -187,7 +198,39 @@ func TestStateThatCannotBeStored(t *testing.T) {
 	}
 }
 
-func TestVersionsOfAnError(t *testing.T) {
+func TestErrorOfCommitEndsTheAttempt(t *testing.T) {
+	for _, end := range []error{nil, errors.New("another error")} {
+		a := agent.New("one", 1, agent.Step[string]{Name: "only", Run: func(ctx context.Context, t *agent.Task[string]) (agent.Next, error) {
+			t.State = strings.Repeat("x", agent.MaxStateBytes)
+			first := t.Commit(ctx)
+			t.State = "small again"
+			if second := t.Commit(ctx); !errors.Is(second, first) {
+				return agent.Next{}, agent.Permanent(fmt.Errorf("another error of a later commit: %w", second))
+			}
+			return agent.Complete("Done"), end
+		}})
+		agenttest.Start(t, a, "go").WantFailed("the state string has …")
+	}
+}
+
+func TestTermsOfAPause(t *testing.T) {
+	for _, c := range []struct {
+		next agent.Next
+		want agent.PauseTerms
+	}{
+		{agent.Pause("Well?", "only"), agent.PauseTerms{}},
+		{agent.Pause("Well?", "only", agent.For(time.Hour), agent.OrCancel(), agent.ByName()), agent.PauseTerms{Timeout: time.Hour, Cancel: true, Named: true}},
+		{agent.Authorize("pay", "May I?", "only", agent.By("treasury")), agent.PauseTerms{Authorization: true, Action: "pay", Audience: "treasury"}},
+	} {
+		a := one(func(context.Context, *agent.Task[int]) (agent.Next, error) { return c.next, nil })
+		m, err := a.Run(t.Context(), agent.Input{Step: "only"}, nil)
+		if err != nil || m.Verb != agent.VerbPause || m.Step != "only" || *m.Pause != c.want {
+			t.Errorf("move %+v with terms %+v, error %v; want %+v", m, m.Pause, err, c.want)
+		}
+	}
+}
+
+func TestMarksOfAnError(t *testing.T) {
 	if agent.Permanent(nil) != nil || agent.NotDone(nil) != nil {
 		t.Error("marking no error made one")
 	}

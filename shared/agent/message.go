@@ -20,6 +20,9 @@ func Text(m *a2a.Message) string {
 	}
 	out := ""
 	for _, p := range m.Parts {
+		if p == nil {
+			continue
+		}
 		if s := p.Text(); s != "" {
 			if out != "" {
 				out += "\n"

@@ -82,8 +82,8 @@ type Ticket struct {
 	Key       string
 	CallUntil time.Time
 	Result    json.RawMessage
-	// Revision belongs to whoever issued the ticket.
-	Revision uint64
+	// Visit and Revision belong to whoever issued the ticket.
+	Visit, Revision uint64
 }
 
 // EndKind is how a call ended.

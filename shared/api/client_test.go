@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a test waits for what should come at once.
-const patience = 20 * time.Second
+const patience = 30 * time.Second
 
 // client speaks one of the two bindings.
 type client struct {
@@ -146,7 +146,9 @@ func (c client) raw(ctx context.Context, method, path, body string) *http.Reques
 // call runs an operation.
 func (c client) call(operation string, params object) answer {
 	c.t.Helper()
-	return c.send(c.request(c.t.Context(), operation, params))
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	return c.send(c.request(ctx, operation, params))
 }
 
 func (c client) send(r *http.Request) answer {
@@ -265,7 +267,12 @@ type stream struct {
 // open opens a stream, which must succeed.
 func (c client) open(operation string, params object) *stream {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	return c.openWithin(patience, operation, params)
+}
+
+func (c client) openWithin(limit time.Duration, operation string, params object) *stream {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	resp, err := c.http.Do(c.request(ctx, operation, params))
 	if err != nil {
 		cancel()

@@ -39,6 +39,7 @@ type world struct {
 	authority *ledger.Authority
 	config    api.Config
 	server    *httptest.Server
+	stop      func() // in a bubble: the process begins to stop
 
 	mu          sync.Mutex
 	log         bytes.Buffer

@@ -215,19 +215,20 @@ const maxBurst = 64 << 10
 func (s *stream) send(updates []update) error {
 	b := takeBuffer()
 	defer giveBuffer(b)
-	for _, u := range updates {
+	for i, u := range updates {
 		if err := s.event(b, u); err != nil {
 			return err
 		}
-		if b.Len() >= maxBurst {
-			if err := s.deliver(b.Bytes()); err != nil {
-				return err
-			}
-			b.Reset()
+		if b.Len() < maxBurst && i < len(updates)-1 {
+			continue
 		}
+		if err := s.deliver(b.Bytes()); err != nil {
+			return err
+		}
+		b.Reset()
 		s.sent = max(s.sent, u.seq)
 	}
-	return s.deliver(b.Bytes())
+	return nil
 }
 
 func (s *stream) event(b *bytes.Buffer, u update) error {
@@ -254,9 +255,6 @@ var errNotTaken = errors.New("the caller does not read")
 // deliver writes and flushes. A caller that does not take it in time is given up:
 // the timer moves the connection's deadline into the past, which needs no clock.
 func (s *stream) deliver(b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
 	giveUp := time.AfterFunc(s.WriteTimeout, func() { _ = s.out.SetWriteDeadline(time.Unix(1, 0)) })
 	defer giveUp.Stop()
 	if _, err := s.w.Write(b); err != nil {

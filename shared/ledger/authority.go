@@ -77,7 +77,8 @@ func (a *Authority) complete(ctx context.Context, h lifecycle.Head) (lifecycle.T
 func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Command, src lifecycle.Source, extra Extra) (Result, error) {
 	op := a.NewID()
 	for range maxRounds {
-		d, rejection := lifecycle.Decide(t, cmd, a.Now())
+		now := a.Now() // one instant judges the command and stamps its entries
+		d, rejection := lifecycle.Decide(t, cmd, now)
 		if rejection != nil && len(d.Events) == 0 {
 			return Result{Task: t}, rejection
 		}
@@ -90,7 +91,7 @@ func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Comm
 		if d.Mark != nil {
 			res, err = a.mark(ctx, t, *d.Mark, op)
 		} else {
-			res, err = a.commit(ctx, t, d, src, op, receipt)
+			res, err = a.commit(ctx, t, d, src, op, receipt, now)
 		}
 		conflict, overtaken := errors.AsType[*Conflict](err)
 		if overtaken && d.Mark == nil && ownSuccess(conflict, op) {
@@ -114,8 +115,8 @@ func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Comm
 // ownSuccess recognises a commit whose answer was lost.
 func ownSuccess(c *Conflict, op string) bool { return c.NextOp == op || c.Current.Op == op }
 
-func (a *Authority) commit(ctx context.Context, t lifecycle.Task, d lifecycle.Decision, src lifecycle.Source, op string, receipt *Receipt) (Result, error) {
-	next, entries, err := lifecycle.Seal(t, d, src, op, a.Now())
+func (a *Authority) commit(ctx context.Context, t lifecycle.Task, d lifecycle.Decision, src lifecycle.Source, op string, receipt *Receipt, now time.Time) (Result, error) {
+	next, entries, err := lifecycle.Seal(t, d, src, op, now)
 	if err != nil {
 		return Result{}, err
 	}

@@ -45,19 +45,33 @@ func (a *Authority) BeginEffect(ctx context.Context, ref lifecycle.Ref, req life
 	return lifecycle.EffectDecision{}, ErrBusy
 }
 
-// SettleEffect records what became of an effect, whoever holds the lease now.
+// SettleCall records what became of a call, or of a question about one, that was
+// begun at a revision of the effect's record, whoever holds the lease now.
+func (a *Authority) SettleCall(ctx context.Context, ref lifecycle.Ref, visit uint64, name string, begun uint64, state lifecycle.EffectState, result json.RawMessage, evidence string) error {
+	return a.settle(ctx, ref, visit, name, func(prev lifecycle.Effect) (lifecycle.Effect, error) {
+		return lifecycle.SettleCall(prev, begun, state, result, evidence, a.Now())
+	})
+}
+
+// SettleEffect records what an operator found out about an effect.
 func (a *Authority) SettleEffect(ctx context.Context, ref lifecycle.Ref, visit uint64, name string, state lifecycle.EffectState, result json.RawMessage, evidence string) error {
+	return a.settle(ctx, ref, visit, name, func(prev lifecycle.Effect) (lifecycle.Effect, error) {
+		return lifecycle.SettleEffect(prev, state, result, evidence, a.Now())
+	})
+}
+
+func (a *Authority) settle(ctx context.Context, ref lifecycle.Ref, visit uint64, name string, decide func(lifecycle.Effect) (lifecycle.Effect, error)) error {
 	for range maxRounds {
 		prev, err := a.Ledger.Effect(ctx, ref, visit, name)
 		if err != nil {
 			return err
 		}
-		next, err := lifecycle.SettleEffect(prev, state, result, evidence, a.Now())
+		next, err := decide(prev)
 		if err != nil {
 			return a.incident(ctx, ref, prev.Holder, prev.Fence, err)
 		}
 		if next.Revision == prev.Revision {
-			return nil // settled already, with the same result
+			return nil // nothing to write: settled already, or no longer this call's to say
 		}
 		err = a.persist(ctx, func() error { return a.Ledger.Settle(ctx, ref, next) })
 		if !errors.Is(err, ErrEffectChanged) {

@@ -81,18 +81,18 @@ func (p *canonizer) value(depth int) bool {
 	if depth > maxPlainDepth {
 		return false
 	}
-	switch c := p.peek(); {
-	case c == '{':
+	switch p.peek() {
+	case '{':
 		return p.object(depth)
-	case c == '[':
+	case '[':
 		return p.array(depth)
-	case c == '"':
+	case '"':
 		return p.text()
-	case c == 't':
+	case 't':
 		return p.word("true")
-	case c == 'f':
+	case 'f':
 		return p.word("false")
-	case c == 'n':
+	case 'n':
 		return p.word("null")
 	default:
 		return p.integer()
@@ -109,7 +109,7 @@ func (p *canonizer) word(w string) bool {
 }
 
 // integer takes 0 and integers whose digits a double keeps and prints as they
-// are.
+// are. A fraction or an exponent after them fits nowhere, and is refused there.
 func (p *canonizer) integer() bool {
 	start := p.at
 	if p.peek() == '-' {
@@ -121,9 +121,6 @@ func (p *canonizer) integer() bool {
 	}
 	digits := p.at - first
 	if digits == 0 || digits > maxPlainDigits || p.in[first] == '0' && (digits > 1 || first > start) {
-		return false
-	}
-	if c := p.peek(); c == '.' || c == 'e' || c == 'E' {
 		return false
 	}
 	p.out = append(p.out, p.in[start:p.at]...)

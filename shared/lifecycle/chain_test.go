@@ -47,7 +47,7 @@ func flip(b []byte, n int64) []byte {
 	return out
 }
 
-// story is a task with every kind of entry but an expiry.
+// richBook is a task with nearly every type of entry.
 func richBook(t testing.TB) *book {
 	t.Helper()
 	b := started(t)

@@ -109,6 +109,9 @@ func decideReply(t Task, c Reply, now time.Time) (Decision, error) {
 	if d, err := overdue(t, now); err != nil {
 		return d, err
 	}
+	if d, err := unmet(t); err != nil {
+		return d, err
+	}
 	if c.Message == nil {
 		return Decision{}, reject(InvalidContent, "a reply without a message")
 	}
@@ -140,6 +143,9 @@ func decideReply(t Task, c Reply, now time.Time) (Decision, error) {
 
 func decideAuthorize(t Task, c Authorize, now time.Time) (Decision, error) {
 	if d, err := overdue(t, now); err != nil {
+		return d, err
+	}
+	if d, err := unmet(t); err != nil {
 		return d, err
 	}
 	if t.State != AuthRequired || t.Challenge == nil {
@@ -176,6 +182,9 @@ func canceled(t Task, mark CancelMark) (Decision, error) {
 
 func decideExpire(t Task, now time.Time) (Decision, error) {
 	d, err := overdue(t, now)
+	if err == nil {
+		d, err = unmet(t)
+	}
 	switch {
 	case err == nil:
 		return Decision{}, reject(NotDue, "no deadline has passed")
@@ -205,6 +214,20 @@ func overdue(t Task, now time.Time) (Decision, error) {
 		return Decision{}, err
 	}
 	return d, r
+}
+
+// unmet settles a cancellation that was put on the head of a task just after its
+// holder had paused it: nobody will meet it any more, so it is decided by whoever
+// comes first. Like overdue, it returns nil when there is none.
+func unmet(t Task) (Decision, error) {
+	if t.Cancel == nil || !Interrupted(t.State) {
+		return Decision{}, nil
+	}
+	d, err := canceled(t, *t.Cancel)
+	if err != nil {
+		return Decision{}, err
+	}
+	return d, reject(PostTerminal, "the task was canceled")
 }
 
 func decideRestart(t Task, c Restart, now time.Time) (Decision, error) {

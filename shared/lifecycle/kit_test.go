@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -131,6 +132,16 @@ func (b *book) fold() error {
 	}
 	if err := b.same(folded); err != nil {
 		return err
+	}
+	if b.task.Seq > 0 {
+		line, err := json.Marshal(b.task.Head)
+		if err != nil {
+			return err
+		}
+		var back lifecycle.Head
+		if err := json.Unmarshal(line, &back); err != nil || !reflect.DeepEqual(back, b.task.Head) {
+			return fmt.Errorf("the head does not survive its JSON (%w):\n%+v\n%+v", err, b.task.Head, back)
+		}
 	}
 	seen, err := lifecycle.Seen(b.task.Ref(), b.entries, blobURL)
 	if err != nil {

@@ -18,22 +18,22 @@ import (
 // TestTransitions holds the table against DESIGN.md 3, written out again.
 func TestTransitions(t *testing.T) {
 	const (
-		submitted, working, input, auth         = lifecycle.Submitted, lifecycle.Working, lifecycle.InputRequired, lifecycle.AuthRequired
-		completed, failed, canceled, rejectedSt = lifecycle.Completed, lifecycle.Failed, lifecycle.Canceled, lifecycle.Rejected
+		submitted, working, input, auth       = lifecycle.Submitted, lifecycle.Working, lifecycle.InputRequired, lifecycle.AuthRequired
+		completed, failed, canceled, rejected = lifecycle.Completed, lifecycle.Failed, lifecycle.Canceled, lifecycle.Rejected
 	)
 	want := []lifecycle.Transition{
-		{From: submitted, To: []a2a.TaskState{working, input, auth, completed, failed, canceled, rejectedSt}},
-		{From: working, To: []a2a.TaskState{input, auth, completed, failed, canceled, rejectedSt}},
-		{From: input, To: []a2a.TaskState{working, auth, completed, failed, canceled, rejectedSt}},
-		{From: auth, WithReceipt: []a2a.TaskState{working, input, completed}, To: []a2a.TaskState{failed, canceled, rejectedSt}},
-		{From: completed}, {From: failed}, {From: canceled}, {From: rejectedSt},
+		{From: submitted, To: []a2a.TaskState{working, input, auth, completed, failed, canceled, rejected}},
+		{From: working, To: []a2a.TaskState{input, auth, completed, failed, canceled, rejected}},
+		{From: input, To: []a2a.TaskState{working, auth, completed, failed, canceled, rejected}},
+		{From: auth, WithReceipt: []a2a.TaskState{working, input, completed}, To: []a2a.TaskState{failed, canceled, rejected}},
+		{From: completed}, {From: failed}, {From: canceled}, {From: rejected},
 	}
 	if got := lifecycle.Transitions(); !reflect.DeepEqual(got, want) {
 		t.Errorf("the table is\n%v\nDESIGN.md 3 says\n%v", got, want)
 	}
 	for _, s := range lifecycle.States() {
-		if s.Terminal() == lifecycle.Interrupted(s) && s.Terminal() {
-			t.Errorf("%s is terminal and interrupted (case 25)", s)
+		if s.Terminal() && lifecycle.Interrupted(s) {
+			t.Errorf("case 25: %s is terminal and interrupted", s)
 		}
 	}
 }
@@ -48,6 +48,7 @@ type situation struct {
 func situations() []situation {
 	paused := func(terms lifecycle.PauseTerms) func(testing.TB) *book {
 		return func(t testing.TB) *book {
+			t.Helper()
 			b := started(t)
 			r := b.report(lifecycle.VerbPause)
 			r.Pause, r.Message = &terms, say("May I?")
@@ -59,8 +60,17 @@ func situations() []situation {
 	named, canceling := input, input
 	named.Named, canceling.Outcome = true, lifecycle.Canceled
 	auth := lifecycle.PauseTerms{State: lifecycle.AuthRequired, Timeout: time.Hour, Challenge: &lifecycle.Challenge{Action: "revoke"}}
+	late := func(terms lifecycle.PauseTerms) func(testing.TB) *book { // the mark was written after the pause
+		return func(t testing.TB) *book {
+			t.Helper()
+			b := paused(terms)(t)
+			b.task.Cancel = &lifecycle.CancelMark{Principal: "p", At: start}
+			return b
+		}
+	}
 	waiting := func(verb lifecycle.Verb) func(testing.TB) *book {
 		return func(t testing.TB) *book {
+			t.Helper()
 			b := started(t)
 			r := b.report(verb)
 			r.Until, r.Reason = start.Add(time.Hour), "later"
@@ -70,6 +80,7 @@ func situations() []situation {
 	}
 	ended := func(verb lifecycle.Verb) func(testing.TB) *book {
 		return func(t testing.TB) *book {
+			t.Helper()
 			b := started(t)
 			if verb == lifecycle.VerbCancel {
 				b.must(t, lifecycle.RequestCancel{Principal: "p"}, start)
@@ -78,18 +89,26 @@ func situations() []situation {
 			return b
 		}
 	}
-	fresh := func(t testing.TB) *book { b := newBook("t-1"); b.must(t, submit(), start); return b }
+	fresh := func(t testing.TB) *book {
+		t.Helper()
+		b := newBook("t-1")
+		b.must(t, submit(), start)
+		return b
+	}
 	free := func(t testing.TB) *book {
+		t.Helper()
 		b := started(t)
 		b.must(t, b.report(lifecycle.VerbContinue), start)
 		return b
 	}
 	marked := func(t testing.TB) *book {
+		t.Helper()
 		b := started(t)
 		b.must(t, lifecycle.RequestCancel{Principal: "p"}, start)
 		return b
 	}
 	open := func(t testing.TB) *book {
+		t.Helper()
 		b := started(t)
 		r := b.report(lifecycle.VerbSubStep)
 		r.Updates = []lifecycle.Update{{Chunk: chunk("report", "one", false)}}
@@ -97,6 +116,7 @@ func situations() []situation {
 		return b
 	}
 	exhausted := func(t testing.TB) *book {
+		t.Helper()
 		b := started(t)
 		for range lifecycle.MaxGrants {
 			b.must(t, grant("a", 1), start)
@@ -105,6 +125,7 @@ func situations() []situation {
 		return b
 	}
 	second := func(t testing.TB) *book {
+		t.Helper()
 		b := started(t)
 		b.must(t, lifecycle.Restart{HolderGone: true, Grace: grace}, start)
 		b.must(t, grant("a", 2), start)
@@ -132,8 +153,11 @@ func situations() []situation {
 		{"input-required, at its deadline", paused(input), time.Hour},
 		{"input-required, canceling, at its deadline", paused(canceling), time.Hour},
 		{"input-required, past its life", func(t testing.TB) *book {
+			t.Helper()
 			return paused(lifecycle.PauseTerms{State: lifecycle.InputRequired, Timeout: lifecycle.MaxPause})(t)
 		}, beyond},
+		{"input-required, to be canceled", late(input), 0},
+		{"auth-required, to be canceled", late(auth), 0},
 		{"auth-required", paused(auth), 0},
 		{"auth-required, at its deadline", paused(auth), time.Hour},
 		{"completed", ended(lifecycle.VerbComplete), 0},

@@ -74,8 +74,9 @@ func (v *View) supersede() {
 
 func (v *View) status(msg *a2a.Message, e Entry) a2a.Event {
 	at := v.fold.StatusAt
+	meta, _ := stamp(e.Seq, e.Chain)
 	v.task.Status = a2a.TaskStatus{State: v.fold.State, Message: msg, Timestamp: &at}
-	return &a2a.TaskStatusUpdateEvent{TaskID: v.task.ID, ContextID: v.task.ContextID, Status: v.task.Status, Metadata: stamp(e.Seq, e.Chain)}
+	return &a2a.TaskStatusUpdateEvent{TaskID: v.task.ID, ContextID: v.task.ContextID, Status: v.task.Status, Metadata: meta}
 }
 
 func (v *View) chunk(c *Chunk, e Entry) a2a.Event {
@@ -92,9 +93,8 @@ func (v *View) chunk(c *Chunk, e Entry) a2a.Event {
 	default:
 		v.task.Artifacts[i].Parts = append(v.task.Artifacts[i].Parts, part)
 	}
-	meta := stamp(e.Seq, e.Chain)
-	place := meta[ExtensionURI].(map[string]any)
-	place["revision"], place["number"], place["checksum"] = c.Revision, c.Number, string(c.Checksum)
+	meta, own := stamp(e.Seq, e.Chain)
+	own["revision"], own["number"], own["checksum"] = c.Revision, c.Number, string(c.Checksum)
 	return &a2a.TaskArtifactUpdateEvent{
 		TaskID: v.task.ID, ContextID: v.task.ContextID, Artifact: artifact,
 		Append: c.Number > 1, LastChunk: c.Last, Metadata: meta,
@@ -112,17 +112,19 @@ func (v *View) Task() *a2a.Task {
 		whole.Parts = slices.Clone(a.Parts)
 		t.Artifacts = append(t.Artifacts, &whole)
 	}
-	t.Metadata = stamp(v.fold.Seq, v.fold.Chain)
-	own := t.Metadata[ExtensionURI].(map[string]any)
+	meta, own := stamp(v.fold.Seq, v.fold.Chain)
+	t.Metadata = meta
 	if p := v.fold.Pause; p != nil {
 		own["pause"], own["pauseDeadline"] = p.Number, p.DeadlineAt
 	}
 	return &t
 }
 
-// stamp is the metadata that every task and update carries.
-func stamp(seq uint64, digest Digest) map[string]any {
-	return map[string]any{ExtensionURI: map[string]any{"sequence": seq, "digest": string(digest)}}
+// stamp is the metadata that every task and update carries, and what in it is
+// the extension's.
+func stamp(seq uint64, digest Digest) (metadata, own map[string]any) {
+	own = map[string]any{"sequence": seq, "digest": string(digest)}
+	return map[string]any{ExtensionURI: own}, own
 }
 
 // message completes a stored message for callers: identifiers that the authority

@@ -33,7 +33,7 @@ func (s *session) BeginEffect(ctx context.Context, start agent.EffectStart) (age
 	if err != nil {
 		return agent.Ticket{}, classify(err)
 	}
-	ticket := agent.Ticket{Name: start.Name, Key: lifecycle.EffectKey(s.in.Ref.Task, visit, start.Name), CallUntil: req.CallUntil, Result: d.Next.Result, Revision: visit}
+	ticket := agent.Ticket{Name: start.Name, Key: d.Next.Key, CallUntil: req.CallUntil, Result: d.Next.Result, Visit: visit, Revision: d.Next.Revision}
 	switch d.Act {
 	case lifecycle.ActCall:
 		ticket.Act = agent.EffectCall
@@ -93,6 +93,6 @@ func (s *session) EndEffect(ctx context.Context, e agent.EffectEnd) error {
 	case agent.EndNotDone:
 		state = lifecycle.EffectFailed
 	}
-	err := s.Authority.SettleEffect(ctx, s.in.Ref, e.Ticket.Revision, e.Ticket.Name, state, e.Result, e.Evidence)
+	err := s.Authority.SettleCall(ctx, s.in.Ref, e.Ticket.Visit, e.Ticket.Name, e.Ticket.Revision, state, e.Result, e.Evidence)
 	return classify(err)
 }

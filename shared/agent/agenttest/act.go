@@ -27,10 +27,10 @@ func (r *Run) ReplyWith(m *a2a.Message) *Run {
 	message := r.received(&own)
 	r.entry(1)
 	if r.pause.terms.Authorization {
-		r.logf("caller", "writes %q", textOf(message))
+		r.logf("caller", "writes %s", quoted(message))
 		return r
 	}
-	r.logf("caller", "replies %q", textOf(message))
+	r.logf("caller", "replies %s", quoted(message))
 	r.message, r.pause, r.state = message, nil, a2a.TaskStateWorking
 	return r
 }

@@ -27,24 +27,26 @@ func TestJourney(t *testing.T) {
 		}
 		return ""
 	})
-	want := `submission  "Plan a trip"
-where       paused: "Which city?"
-caller      replies "Oslo"
-book        calls reserve
-book        records reserve: "R1"
-process     dies before the commit of book
-book        finds reserve recorded: "R1"
-book        completed: "Booked R1"
-`
+	want := strings.Join([]string{
+		`submission  "Plan a trip"`,
+		`where       paused: "Which city?"`,
+		`caller      replies "Oslo"`,
+		`book        calls reserve`,
+		`book        records reserve: "R1"`,
+		`process     dies before the commit of book`,
+		`book        finds reserve recorded: "R1"`,
+		`book        completed: "Booked R1"`,
+		``,
+	}, "\n")
 	if got := r.Transcript(); got != want {
 		t.Errorf("transcript:\n%swant:\n%s", got, want)
 	}
 }
 
 func TestEveryCrashOfTheJourney(t *testing.T) {
-	n := agenttest.EveryCrash(t, func(t *testing.T, p *agenttest.CrashPoint) {
+	n := agenttest.EveryCrash(t, func(t *agenttest.CrashPoint) {
 		h := &hotel{}
-		agenttest.Start(t, travel(h), "Plan a trip").CrashAt(p).Reply("Oslo").WantCompleted("Booked R1")
+		agenttest.Start(t, travel(h), "Plan a trip").CrashAt(t).Reply("Oslo").WantCompleted("Booked R1")
 		if len(h.byKey) != 1 {
 			t.Errorf("%d rooms, want 1", len(h.byKey))
 		}

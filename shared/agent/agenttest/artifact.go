@@ -105,5 +105,5 @@ func tell(c agent.Chunk) string {
 	if c.Last {
 		verb += " and seals"
 	}
-	return fmt.Sprintf("%s artifact %s: %q", verb, c.Artifact, c.Part.Text()+string(c.Part.Raw()))
+	return fmt.Sprintf("%s artifact %s: %s", verb, c.Artifact, clipped(c.Part.Text()+string(c.Part.Raw())))
 }

@@ -29,8 +29,8 @@ func poet(lines ...string) *agent.Agent {
 }
 
 func TestChunksAreCommittedWithTheState(t *testing.T) {
-	n := agenttest.EveryCrash(t, func(t *testing.T, p *agenttest.CrashPoint) {
-		r := agenttest.Start(t, poet("a", "b", "c"), "go").CrashAt(p).
+	n := agenttest.EveryCrash(t, func(t *agenttest.CrashPoint) {
+		r := agenttest.Start(t, poet("a", "b", "c"), "go").CrashAt(t).
 			WantCompleted("3 lines").WantArtifact("poem", "abc")
 		if a := r.Artifact("poem"); a.Revision != 1 || !a.Sealed || len(a.Parts) != 3 || a.Name != "A poem" {
 			t.Errorf("artifact %+v, want one sealed revision of three chunks", a)

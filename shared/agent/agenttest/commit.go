@@ -103,7 +103,7 @@ func (r *Run) apply(c commit, arts artifacts) error {
 			return err
 		}
 		r.reports = append(r.reports, m)
-		r.logf(r.step, "reports %q", textOf(m))
+		r.logf(r.step, "reports %s", quoted(m))
 	}
 	r.artifacts = arts
 	for _, u := range c.Updates {
@@ -134,7 +134,7 @@ func (r *Run) apply(c commit, arts artifacts) error {
 			r.state = a2a.TaskStateAuthRequired
 		}
 		r.leased = false
-		r.logf(from, "%s", r.situation())
+		r.logf(from, "%s", r.told(quoted))
 	case agent.VerbSleep:
 		from := r.step
 		r.moveOn(c)
@@ -151,9 +151,9 @@ func (r *Run) apply(c commit, arts artifacts) error {
 		r.held, r.leased = c.held, false
 		r.logf(r.step, "%s", c.note)
 	case agent.VerbComplete:
-		r.end(a2a.TaskStateCompleted, textOf(message), "")
+		r.end(a2a.TaskStateCompleted, agent.Text(message), "")
 	case agent.VerbReject:
-		r.end(a2a.TaskStateRejected, textOf(message), "")
+		r.end(a2a.TaskStateRejected, agent.Text(message), "")
 	case verbFail:
 		r.end(a2a.TaskStateFailed, c.text, c.reason)
 	}

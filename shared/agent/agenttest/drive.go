@@ -53,7 +53,7 @@ func (r *Run) attempt() {
 	if !r.acquire() {
 		return
 	}
-	message, err := copied(r.message)
+	message, err := handed(r.message)
 	if err != nil {
 		r.t.Fatalf("agenttest: the message cannot be read back: %v", err)
 	}

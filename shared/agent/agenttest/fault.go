@@ -62,7 +62,7 @@ func (r *Run) crashes(p place, name string) bool {
 // checkFaults fails a test whose faults did not all happen.
 func (r *Run) checkFaults() {
 	for _, f := range r.faults {
-		r.t.Errorf("agenttest: %s(%q) never happened: the test proves nothing about it\n%s", f.method, f.name, indented(r.Transcript()))
+		r.t.Errorf("agenttest: %s(%q) never happened: the test proves nothing about it\n%s", f.method, f.name, r.sofar())
 	}
 }
 
@@ -107,8 +107,12 @@ func (r *Run) CancelDuring(step string) *Run {
 	return r.arm(fault{method: "CancelDuring", place: cancelDuring, name: step})
 }
 
-// CrashPoint is one point of a scenario where the process dies. See EveryCrash.
-type CrashPoint struct{ at, seen int }
+// CrashPoint is the test of one point where the process dies. See EveryCrash.
+type CrashPoint struct {
+	*testing.T
+
+	at, seen int
+}
 
 func (p *CrashPoint) reach() bool {
 	p.seen++
@@ -127,25 +131,29 @@ func (r *Run) CrashAt(p *CrashPoint) *Run {
 // begin with nothing, begin one run with CrashAt, and come to the same end each
 // time:
 //
-//	agenttest.EveryCrash(t, func(t *testing.T, p *agenttest.CrashPoint) {
-//		agenttest.Start(t, Travel, "Plan a trip").CrashAt(p).
+//	agenttest.EveryCrash(t, func(t *agenttest.CrashPoint) {
+//		agenttest.Start(t, Travel, "Plan a trip").CrashAt(t).
 //			Reply("Oslo").
 //			WantCompleted("Booked …")
 //	})
-func EveryCrash(t *testing.T, scenario func(t *testing.T, p *CrashPoint)) int {
+func EveryCrash(t *testing.T, scenario func(t *CrashPoint)) int {
 	t.Helper()
-	count := &CrashPoint{}
-	if !t.Run("no crash", func(t *testing.T) { scenario(t, count) }) {
+	points := 0
+	if !t.Run("no crash", func(t *testing.T) {
+		p := &CrashPoint{T: t}
+		scenario(p)
+		points = p.seen
+	}) {
 		return 0
 	}
-	for n := 1; n <= count.seen; n++ {
-		p := &CrashPoint{at: n}
+	for n := 1; n <= points; n++ {
 		t.Run("crash "+strconv.Itoa(n), func(t *testing.T) {
-			scenario(t, p)
+			p := &CrashPoint{T: t, at: n}
+			scenario(p)
 			if p.seen < n {
-				t.Errorf("agenttest: crash point %d of %d was not reached: the scenario goes another way each time", n, count.seen)
+				t.Errorf("agenttest: crash point %d of %d was not reached: the scenario goes another way each time", n, points)
 			}
 		})
 	}
-	return count.seen
+	return points
 }

@@ -32,6 +32,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 
 // failuresOf runs a test that may fail and returns what it said.
 func failuresOf(t *testing.T, body func(t agenttest.TB)) string {
+	t.Helper()
 	r := &recorder{ctx: t.Context()}
 	over := make(chan struct{})
 	go func() {

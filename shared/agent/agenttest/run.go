@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -23,7 +24,7 @@ type TB interface {
 // The identifiers of every run.
 const (
 	TaskID    a2a.TaskID = "task"
-	ContextID            = "context"
+	ContextID string     = "context"
 )
 
 // epoch is when every run begins. It lies ahead, so that the deadline of a call,
@@ -103,7 +104,7 @@ func StartWith(t TB, a *agent.Agent, m *a2a.Message) *Run {
 	}
 	r.state = a2a.TaskStateSubmitted
 	r.entries = 1
-	r.logf("submission", "%q", textOf(r.message))
+	r.logf("submission", "%s", quoted(r.message))
 	return r
 }
 
@@ -151,18 +152,48 @@ func copied(m *a2a.Message) (*a2a.Message, error) {
 	return out, nil
 }
 
-// textOf shows a message on one line of the transcript.
-func textOf(m *a2a.Message) string {
-	if m == nil {
-		return ""
+// handed is a stored message as a step gets it: the step may change its copy.
+func handed(m *a2a.Message) (*a2a.Message, error) {
+	out := *m
+	out.Parts = make(a2a.ContentParts, len(m.Parts))
+	for i, p := range m.Parts {
+		part := *p
+		switch c := p.Content.(type) {
+		case a2a.Raw:
+			part.Content = append(a2a.Raw{}, c...)
+		case a2a.Data:
+			whole, err := copied(&a2a.Message{Parts: a2a.ContentParts{p}})
+			if err != nil {
+				return nil, err
+			}
+			part = *whole.Parts[0]
+		}
+		out.Parts[i] = &part
 	}
-	out := agent.Text(m)
+	return &out, nil
+}
+
+// quoted shows a message on one line of the transcript.
+func quoted(m *a2a.Message) string {
+	if m == nil {
+		return `""`
+	}
+	out := clipped(agent.Text(m))
 	for _, p := range m.Parts {
 		if _, isText := p.Content.(a2a.Text); !isText {
-			out += fmt.Sprintf(" [%T %s]", p.Content, p.MediaType)
+			out += fmt.Sprintf(" and a part %s", strings.TrimSpace(strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", p.Content), "a2a."))+" "+p.MediaType))
 		}
 	}
 	return out
+}
+
+// clipped quotes a text, up to a length that fits on a screen.
+func clipped(text string) string {
+	const most = 160
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return strconv.Quote(text)
 }
 
 // end closes the task.

@@ -2,6 +2,7 @@ package agenttest
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -72,7 +73,7 @@ func (s *session) BeginEffect(_ context.Context, start agent.EffectStart) (agent
 		return agent.Ticket{}, errCanceled
 	}
 	ticket, err := s.run.beginEffect(start)
-	if err == errCrashed {
+	if errors.Is(err, errCrashed) {
 		return ticket, s.ended(err)
 	}
 	return ticket, err
@@ -86,7 +87,7 @@ func (s *session) EndEffect(_ context.Context, e agent.EffectEnd) error {
 		return s.over
 	}
 	err := s.run.endEffect(e)
-	if err == errCrashed {
+	if errors.Is(err, errCrashed) {
 		return s.ended(err)
 	}
 	return err

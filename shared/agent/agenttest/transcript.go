@@ -2,9 +2,11 @@ package agenttest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/agent"
 )
 
 // line is one thing that happened.
@@ -28,8 +30,13 @@ func (r *Run) Transcript() string {
 	return b.String()
 }
 
-// situation says where the task is.
+// situation says where the task is, in full.
 func (r *Run) situation() string {
+	return r.told(func(m *a2a.Message) string { return strconv.Quote(agent.Text(m)) })
+}
+
+// told says where the task is; show shows a question.
+func (r *Run) told(show func(*a2a.Message) string) string {
 	switch {
 	case r.refused != nil:
 		return fmt.Sprintf("the first message was refused: %v", r.refused)
@@ -46,9 +53,9 @@ func (r *Run) situation() string {
 		}
 		return out
 	case r.pause != nil && r.pause.terms.Authorization:
-		return fmt.Sprintf("waits for authorization of %q: %q", r.pause.terms.Action, textOf(r.pause.question))
+		return fmt.Sprintf("waits for authorization of %q: %s", r.pause.terms.Action, show(r.pause.question))
 	case r.pause != nil:
-		return fmt.Sprintf("paused: %q", textOf(r.pause.question))
+		return "paused: " + show(r.pause.question)
 	case r.sleep != nil:
 		return fmt.Sprintf("sleeps for %s", r.sleep.length)
 	case r.held != "":
@@ -60,16 +67,22 @@ func (r *Run) situation() string {
 // fail ends the test: what was wanted, what there is, and how it came to that.
 func (r *Run) fail(want string) {
 	r.t.Helper()
-	r.t.Fatalf("agenttest: want %s\n      got  %s\n%s", want, r.situation(), indented(r.Transcript()))
+	r.t.Fatalf("agenttest: want %s\n      got  %s\n%s", want, r.situation(), r.sofar())
 }
 
 func (r *Run) failf(want, got string, args ...any) {
 	r.t.Helper()
-	r.t.Fatalf("agenttest: want %s\n      got  %s\n%s", want, fmt.Sprintf(got, args...), indented(r.Transcript()))
+	r.t.Fatalf("agenttest: want %s\n      got  %s\n%s", want, fmt.Sprintf(got, args...), r.sofar())
 }
 
-func indented(s string) string {
-	return "so far:\n  " + strings.TrimRight(strings.ReplaceAll(s, "\n", "\n  "), " \n")
+// sofar is the end of the transcript, as far as a reader of a failure wants it.
+func (r *Run) sofar() string {
+	const most = 40
+	lines := strings.Split(strings.TrimRight(r.Transcript(), "\n"), "\n")
+	if left := len(lines) - most; left > 0 {
+		lines = append([]string{fmt.Sprintf("(%d lines before)", left)}, lines[left:]...)
+	}
+	return "so far:\n  " + strings.Join(lines, "\n  ")
 }
 
 // matches compares a text with a pattern, in which … stands for anything.

@@ -15,7 +15,7 @@ import (
 func (r *Run) WantPause(question string) *Run {
 	r.t.Helper()
 	r.settlePast()
-	if r.pause == nil || r.pause.terms.Authorization || !matches(question, textOf(r.pause.question)) {
+	if r.pause == nil || r.pause.terms.Authorization || !matches(question, agent.Text(r.pause.question)) {
 		r.fail(fmt.Sprintf("paused: %q", question))
 	}
 	return r
@@ -102,7 +102,7 @@ func (r *Run) WantRefused(text string) *Run {
 func (r *Run) WantReport(text string) *Run {
 	r.t.Helper()
 	r.settle()
-	if !slices.ContainsFunc(r.reports, func(m *a2a.Message) bool { return matches(text, textOf(m)) }) {
+	if !slices.ContainsFunc(r.reports, func(m *a2a.Message) bool { return matches(text, agent.Text(m)) }) {
 		r.failf(fmt.Sprintf("a report %q", text), "%s", r.toldReports())
 	}
 	return r
@@ -114,7 +114,7 @@ func (r *Run) toldReports() string {
 	}
 	out := make([]string, len(r.reports))
 	for i, m := range r.reports {
-		out[i] = fmt.Sprintf("%q", textOf(m))
+		out[i] = fmt.Sprintf("%q", agent.Text(m))
 	}
 	return "reports " + strings.Join(out, ", ")
 }

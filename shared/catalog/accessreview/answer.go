@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/agent"
@@ -31,8 +32,10 @@ func readAnswer(m *a2a.Message, n int) ([]int, error) {
 }
 
 func readText(text string, n int) ([]int, error) {
-	verb, what, _ := strings.Cut(strings.TrimSpace(text), " ")
-	what = strings.TrimSpace(what)
+	verb, what := strings.TrimSuffix(strings.TrimSpace(text), "."), ""
+	if i := strings.IndexFunc(verb, unicode.IsSpace); i > 0 {
+		verb, what = verb[:i], strings.TrimSpace(verb[i:])
+	}
 	if !strings.EqualFold(verb, "approve") || what == "" {
 		return nil, errors.New(`it does not begin with "approve" and say what`)
 	}

@@ -25,7 +25,7 @@ type file struct {
 // reader gathers the lines of a file.
 type reader struct {
 	file
-	line   map[string]int // where each system, and each grant, stands first
+	line map[string]int // where each system, and each grant, stands first
 }
 
 // parseFile reads a file. Its errors name the line and the column.

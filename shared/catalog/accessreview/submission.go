@@ -14,7 +14,7 @@ import (
 const (
 	maxSystems     = 150
 	maxSystemBytes = 8 << 10 // names and owners together
-	maxFindings    = 150
+	maxFindings    = 100
 )
 
 // validate checks a first message at the door.

@@ -35,8 +35,8 @@ func TestCounts(t *testing.T) {
 }
 
 func TestCountsOnceThroughEveryCrash(t *testing.T) {
-	agenttest.EveryCrash(t, func(t *testing.T, p *agenttest.CrashPoint) {
-		r := agenttest.Start(t, hello.Agent, "count 4").CrashAt(p).WantCompleted("Counted to 4.")
+	agenttest.EveryCrash(t, func(t *agenttest.CrashPoint) {
+		r := agenttest.Start(t, hello.Agent, "count 4").CrashAt(t).WantCompleted("Counted to 4.")
 		if got := r.Reports(); !slices.Equal(got, []string{"1", "2", "3", "4"}) {
 			t.Errorf("reports %v, want 1 2 3 4", got)
 		}

@@ -53,7 +53,7 @@ func commitTogether(b *bench) {
 
 func commitStrongReads(b *bench) {
 	t := b.working("holder")
-	for i := range 50 {
+	for i := range 20 {
 		op := fmt.Sprintf("op-%d", i)
 		c := b.loaded(t, op)
 		b.ok(b.ledger.Commit(b.ctx, c))
@@ -122,6 +122,9 @@ func commitFullHead(b *bench) {
 	h.Step, h.Op = "étape/1#2", "op-1"
 	b.ok(b.ledger.Commit(b.ctx, ledger.Commit{Seen: t.Head, Head: h}))
 	b.is("the head", b.head(t.Ref()), h)
+	b.untouched(t.Ref(), "scribbling on the head that was committed", func() {
+		h.Pause.Number, h.Challenge.Action = 99, "another"
+	})
 }
 
 func commitCopies(b *bench) {

@@ -102,7 +102,7 @@ func limitAllBytes(b *bench) {
 		events = append(events, large())
 	}
 	b.refusedWhole(t, "entries of more than 4 MB", b.drafted(t, "op-1", events...))
-	b.ok(b.ledger.Commit(b.ctx, b.drafted(t, "op-2", events[:len(events)*3/4]...)))
+	b.ok(b.ledger.Commit(b.ctx, b.drafted(t, "op-2", events[:len(events)/2]...)))
 	b.task(t.Ref())
 }
 

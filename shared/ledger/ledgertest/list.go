@@ -95,7 +95,17 @@ func sameTasks(what string, got, want []lifecycle.Head) error {
 	return same(what, got, want)
 }
 
-func listOrder(b *bench) { b.wantList("all tasks", b.query(), b.crowd()) }
+func listOrder(b *bench) {
+	b.wantList("all tasks", b.query(), b.crowd())
+	heads, _, err := b.pages(b.query())
+	b.ok(err)
+	for i := 1; i < len(heads); i++ {
+		x, y := heads[i-1], heads[i]
+		if !x.StatusAt.After(y.StatusAt) && (!x.StatusAt.Equal(y.StatusAt) || x.Task <= y.Task) {
+			b.Fatalf("%s of %s is listed before %s of %s", x.Task, x.StatusAt, y.Task, y.StatusAt)
+		}
+	}
+}
 
 func listPages(b *bench) {
 	all := b.crowd()

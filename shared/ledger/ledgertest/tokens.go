@@ -45,16 +45,16 @@ func tokenReadBack(b *bench) {
 // tokenOrder parks every pair of tokens in both orders.
 func tokenOrder(b *bench) {
 	at := lifecycle.Millis(b.clock.Now())
-	var tokens []ledger.Token // ascending
-	for _, generation := range []uint64{1, 2, 10} {
-		for entered := range 2 {
-			for _, attempt := range []int{0, 1, 10} {
-				tokens = append(tokens, ledger.Token{
-					Value: fmt.Sprintf("token-%d-%d-%d", generation, entered, attempt), Generation: generation,
-					EnteredAt: at.Add(time.Duration(entered) * time.Second), Attempt: attempt,
-				})
-			}
-		}
+	tokens := []ledger.Token{ // ascending
+		{Generation: 1, EnteredAt: at, Attempt: 0},
+		{Generation: 1, EnteredAt: at, Attempt: 2},
+		{Generation: 1, EnteredAt: at, Attempt: 10},
+		{Generation: 1, EnteredAt: at.Add(time.Millisecond), Attempt: 0},
+		{Generation: 2, EnteredAt: at.Add(-time.Hour), Attempt: 1},
+		{Generation: 10, EnteredAt: at, Attempt: 0},
+	}
+	for i := range tokens {
+		tokens[i].Value = fmt.Sprintf("token-%d", len(tokens)-i)
 	}
 	t, err := b.paused(b.ctx)
 	b.ok(err)

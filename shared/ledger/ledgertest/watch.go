@@ -59,7 +59,7 @@ func watchMissesNothing(b *bench) {
 	ctx, stop := context.WithTimeout(b.ctx, watchPatience)
 	defer stop()
 	writes := make(chan error, 1)
-	for range rounds(200) {
+	for range rounds(100) {
 		before := t
 		go func() {
 			var err error
@@ -82,12 +82,13 @@ func watchMissesNothing(b *bench) {
 func watchAll(b *bench) {
 	const watchers = 16
 	t := b.working("holder")
+	ref := t.Ref()
 	ctx, stop := context.WithTimeout(b.ctx, watchPatience)
 	defer stop()
 	var all sync.WaitGroup
 	seen, errs := make([]uint64, watchers), make([]error, watchers)
 	for i := range watchers {
-		all.Go(func() { seen[i], errs[i] = b.follow(ctx, t.Ref()) })
+		all.Go(func() { seen[i], errs[i] = b.follow(ctx, ref) })
 	}
 	for range rounds(100) {
 		t = b.reported(t, progress())
