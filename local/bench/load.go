@@ -20,7 +20,7 @@ import (
 
 // overHTTP loads a server process with blocking sends, then sends one at a time.
 func overHTTP(ctx context.Context, dir string, p plan, f *figures) error {
-	server, err := start(ctx, filepath.Join(dir, "http"))
+	server, err := start(ctx, filepath.Join(dir, "http"), "--profile", p.profile)
 	if err != nil {
 		return err
 	}

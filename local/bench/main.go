@@ -24,6 +24,7 @@ type plan struct {
 	load    time.Duration // of each load
 	alone   int           // tasks, one after the other
 	probe   time.Duration // of each disk probe
+	profile string        // file for the server's CPU profile, or empty
 }
 
 // figures are what is printed. Rates are per second, times in milliseconds.
@@ -54,8 +55,9 @@ func main() {
 	smoke := flag.Bool("smoke", false, "measure for a moment only, to see that everything runs")
 	clients := flag.Int("clients", 32, "clients at once")
 	load := flag.Duration("load", 10*time.Second, "how long each load lasts")
+	profile := flag.String("profile", "", "write a CPU profile of the server under load to this file")
 	flag.Parse()
-	p := plan{clients: *clients, load: *load, alone: 500, probe: 2 * time.Second}
+	p := plan{clients: *clients, load: *load, alone: 500, probe: 2 * time.Second, profile: *profile}
 	if *smoke {
 		p = plan{clients: 8, load: time.Second, alone: 20, probe: 200 * time.Millisecond}
 	}

@@ -22,12 +22,12 @@ type server struct {
 	url string
 }
 
-func start(ctx context.Context, dir string) (*server, error) {
+func start(ctx context.Context, dir string, flags ...string) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "server", "--data", dir)
+	cmd := exec.CommandContext(ctx, self, append([]string{"server", "--data", dir}, flags...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/pprof"
 	"time"
 
 	"github.com/google/uuid"
@@ -82,8 +83,19 @@ func serve(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("server", flag.ContinueOnError)
 	addr := f.String("addr", "127.0.0.1:0", "address")
 	dir := f.String("data", "", "folder")
+	profile := f.String("profile", "", "file for a CPU profile")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *profile != "" {
+		file, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return err
+		}
+		defer func() { pprof.StopCPUProfile(); _ = file.Close() }()
 	}
 	n, book, err := open(*dir)
 	if err != nil {

@@ -39,8 +39,8 @@ func bind(s *sqlite3.Stmt, args []any) error {
 	return nil
 }
 
-// exec runs a statement that gives no rows.
-func exec(s *sqlite3.Stmt, args ...any) error {
+// execute runs a statement that gives no rows.
+func execute(s *sqlite3.Stmt, args ...any) error {
 	if err := bind(s, args); err != nil {
 		return err
 	}

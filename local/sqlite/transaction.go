@@ -34,7 +34,7 @@ func (tx *transaction) begin(w *writer) {
 }
 
 // exec and query note a fault of the file, so that no operation can overlook it.
-func (tx *transaction) exec(s *sqlite3.Stmt, args ...any) error { return tx.note(exec(s, args...)) }
+func (tx *transaction) exec(s *sqlite3.Stmt, args ...any) error { return tx.note(execute(s, args...)) }
 
 func (tx *transaction) queryRow(s *sqlite3.Stmt, scan func(*sqlite3.Stmt) error, args ...any) (bool, error) {
 	found, err := queryRow(s, scan, args...)

@@ -12,6 +12,9 @@ import (
 
 // BeginEffect implements agent.Session.
 func (s *session) BeginEffect(ctx context.Context, start agent.EffectStart) (agent.Ticket, error) {
+	if err := s.inTime(); err != nil {
+		return agent.Ticket{}, err
+	}
 	digest, err := lifecycle.DigestJSON(start.Request)
 	if err != nil {
 		return agent.Ticket{}, agent.Permanent(err)

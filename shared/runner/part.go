@@ -119,6 +119,20 @@ func (r *Runner) hydrate(ctx context.Context, ref lifecycle.Ref, m *a2a.Message)
 	return &out, nil
 }
 
+// copied is a message that a step may change without its rerun seeing it.
+func copied(m *a2a.Message) *a2a.Message {
+	if m == nil {
+		return nil
+	}
+	out := *m
+	out.Parts = make(a2a.ContentParts, 0, len(m.Parts))
+	for _, p := range m.Parts {
+		part := *p
+		out.Parts = append(out.Parts, &part)
+	}
+	return &out
+}
+
 // secretForms are the shapes in which credentials turn up in error texts.
 var secretForms = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]+`),

@@ -20,6 +20,7 @@ var (
 	errCancel     = errors.New("a cancellation was requested")
 	errEnded      = errors.New("the task has ended")
 	errInvocation = errors.New("the invocation is at its end")
+	errReturned   = errors.New("the step has returned")
 )
 
 // trouble marks an error of the infrastructure on its way through an agent's
@@ -39,10 +40,11 @@ type session struct {
 	stopAt  time.Time
 	began   time.Time
 	message *a2a.Message
-	state   json.RawMessage
 
-	mu        sync.Mutex // serializes commits, renewals and reads of task
+	mu        sync.Mutex // serializes commits and renewals, and guards what follows
 	task      lifecycle.Task
+	state     json.RawMessage
+	running   bool // a step is running; it alone may commit and begin effects
 	fence     uint64
 	heartbeat *time.Timer
 	closed    bool
@@ -95,6 +97,23 @@ func (s *session) current() lifecycle.Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.task
+}
+
+// keep remembers the state that a commit has kept.
+func (s *session) keep(state json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state = state
+}
+
+// inTime refuses what a goroutine of a step asks for after the step returned.
+func (s *session) inTime() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.running {
+		return errReturned
+	}
+	return nil
 }
 
 // stop ends the running step's context. The first reason stays.
@@ -168,6 +187,9 @@ func (s *session) report(ctx context.Context, rep lifecycle.Report) error {
 
 // Commit implements agent.Session.
 func (s *session) Commit(ctx context.Context, sub agent.SubStep) error {
+	if err := s.inTime(); err != nil {
+		return err
+	}
 	updates, err := s.store(ctx, sub.Updates)
 	if err != nil {
 		return classify(err)
@@ -175,7 +197,7 @@ func (s *session) Commit(ctx context.Context, sub agent.SubStep) error {
 	if err := s.report(ctx, lifecycle.Report{Verb: lifecycle.VerbSubStep, Updates: updates, State: sub.State}); err != nil {
 		return classify(err)
 	}
-	s.state = sub.State
+	s.keep(sub.State)
 	return nil
 }
 

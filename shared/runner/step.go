@@ -47,10 +47,13 @@ func (s *session) attempt(ctx context.Context) (agent.Move, error) {
 	stepCtx, done := context.WithTimeoutCause(stepCtx, deadline.Sub(now), cause)
 	defer done()
 	s.mu.Lock()
-	s.cancel, s.stepDeadline = cancel, deadline
+	s.cancel, s.stepDeadline, s.running = cancel, deadline, true
+	in := agent.Input{Task: t.Task, ContextID: t.ContextID, Step: t.Step, Attempt: t.Attempt + 1, State: s.state, Message: copied(s.message)}
 	s.mu.Unlock()
-	in := agent.Input{Task: t.Task, ContextID: t.ContextID, Step: t.Step, Attempt: t.Attempt + 1, State: s.state, Message: s.message}
 	move, err := s.agent.Run(stepCtx, in, s)
+	s.mu.Lock()
+	s.running = false
+	s.mu.Unlock()
 	switch reason := context.Cause(stepCtx); {
 	case err != nil && ctx.Err() != nil:
 		err = errors.Join(errInvocation, err)
@@ -63,10 +66,15 @@ func (s *session) attempt(ctx context.Context) (agent.Move, error) {
 // judge says what a step's result means for the task. A nil report with an error
 // means that there is nothing to commit.
 func (s *session) judge(m agent.Move, err error) (*lifecycle.Report, error) {
+	if err == nil {
+		rep, failure := s.moved(m)
+		if !agent.IsPermanent(failure) {
+			return rep, failure
+		}
+		err = failure
+	}
 	_, troubled := errors.AsType[*trouble](err)
 	switch {
-	case err == nil:
-		return s.moved(m)
 	case errors.Is(err, errCancel):
 		return &lifecycle.Report{Verb: lifecycle.VerbCancel}, nil
 	case errors.Is(err, errLost), errors.Is(err, errEnded), errors.Is(err, errInvocation), troubled:
@@ -146,7 +154,7 @@ func (s *session) conclude(ctx context.Context, rep lifecycle.Report) error {
 	r, refused := errors.AsType[*lifecycle.Rejection](err)
 	if !refused || rep.Verb == lifecycle.VerbFail {
 		if err == nil {
-			s.state = rep.State
+			s.keep(rep.State)
 		}
 		return err
 	}

@@ -121,7 +121,7 @@ func TestPauseRunsOut(t *testing.T) {
 		Advance(time.Millisecond).WantCanceled()
 	agenttest.Start(t, ask(), "go").
 		Advance(agent.DefaultPause - 1).WantPause("Well?").Advance(1).WantFailed("pause-expired")
-	agenttest.Start(t, ask(agent.For(agent.MaxPause+1)), "go").WantFailed("a pause lasts at most …")
+	agenttest.Start(t, ask(agent.For(agent.MaxPause+1)), "go").WantFailed("limit-reached: a pause lasts at most …")
 }
 
 // case 25: both interrupted states accept messages and a cancellation; only a

@@ -35,7 +35,7 @@ type artifacts map[a2a.ArtifactID]Artifact
 // Nothing is created, dropped or mixed silently.
 func (as artifacts) with(updates []agent.Update) (artifacts, error) {
 	if len(updates) > agent.MaxUpdates {
-		return nil, fmt.Errorf("%d updates in one commit, the limit is %d", len(updates), agent.MaxUpdates)
+		return nil, refuse(limitReached, "%d updates in one commit, the limit is %d", len(updates), agent.MaxUpdates)
 	}
 	out := maps.Clone(as)
 	touched := map[a2a.ArtifactID]bool{}
@@ -51,7 +51,7 @@ func (as artifacts) with(updates []agent.Update) (artifacts, error) {
 		chunks++
 		touched[a.ID] = true
 		if chunks > agent.MaxChunks || len(touched) > agent.MaxArtifactsPerCommit {
-			return nil, fmt.Errorf("a commit takes %d chunks of %d artifacts: commit sub-steps", agent.MaxChunks, agent.MaxArtifactsPerCommit)
+			return nil, refuse(limitReached, "a commit takes %d chunks of %d artifacts: commit sub-steps", agent.MaxChunks, agent.MaxArtifactsPerCommit)
 		}
 		out[a.ID] = a
 	}
@@ -63,13 +63,13 @@ func (as artifacts) grown(c agent.Chunk) (Artifact, error) {
 	a, known := as[c.Artifact]
 	switch {
 	case c.Artifact == "" || len(c.Artifact) > agent.MaxArtifactIDBytes:
-		return a, fmt.Errorf("an artifact ID has 1 to %d bytes", agent.MaxArtifactIDBytes)
+		return a, refuse(limitReached, "an artifact ID has 1 to %d bytes", agent.MaxArtifactIDBytes)
 	case !known && !c.Append && len(as) >= agent.MaxArtifacts:
-		return a, fmt.Errorf("a task has at most %d artifacts", agent.MaxArtifacts)
+		return a, refuse(limitReached, "a task has at most %d artifacts", agent.MaxArtifacts)
 	case c.Append && !known:
-		return a, fmt.Errorf("append to artifact %q, which does not exist: open it first (append=false)", c.Artifact)
+		return a, refuse(unknownArtifact, "append to artifact %q, which does not exist: open it first (append=false)", c.Artifact)
 	case c.Append && a.Sealed:
-		return a, fmt.Errorf("append to artifact %q, whose revision %d is sealed: open a new revision (append=false)", c.Artifact, a.Revision)
+		return a, refuse(unknownArtifact, "append to artifact %q, whose revision %d is sealed: open a new revision (append=false)", c.Artifact, a.Revision)
 	case !c.Append:
 		a = Artifact{ID: c.Artifact, Name: c.Name, Revision: a.Revision + 1}
 	}

@@ -74,22 +74,22 @@ func TestWrongChunksFailTheTask(t *testing.T) {
 		emit func(*agent.Task[int])
 		want string
 	}{
-		{"append to nothing", func(t *agent.Task[int]) { t.Emit(chunk("x", true, true)) }, `append to artifact "poem", which does not exist…`},
+		{"append to nothing", func(t *agent.Task[int]) { t.Emit(chunk("x", true, true)) }, `unknown-artifact: append to artifact "poem", which does not exist…`},
 		{"append to a sealed one", func(t *agent.Task[int]) { many(t, 1); t.Emit(chunk("x", true, true)) }, `…whose revision 1 is sealed…`},
-		{"left open", func(t *agent.Task[int]) { t.Emit(chunk("x", false, false)) }, `artifact "poem" is open…`},
-		{"no ID", func(t *agent.Task[int]) { t.Emit(agent.Chunk{Last: true, Part: a2a.NewTextPart("x")}) }, `an artifact ID has 1 to 64 bytes`},
+		{"left open", func(t *agent.Task[int]) { t.Emit(chunk("x", false, false)) }, `open-artifact: artifact "poem" is open…`},
+		{"no ID", func(t *agent.Task[int]) { t.Emit(agent.Chunk{Last: true, Part: a2a.NewTextPart("x")}) }, `limit-reached: an artifact ID has 1 to 64 bytes`},
 		{"no part", func(t *agent.Task[int]) { t.Emit(agent.Chunk{Artifact: "poem", Last: true}) }, `…the part has no content`},
-		{"too many chunks", func(t *agent.Task[int]) { many(t, agent.MaxChunks+1) }, `a commit takes 40 chunks…`},
+		{"too many chunks", func(t *agent.Task[int]) { many(t, agent.MaxChunks+1) }, `limit-reached: a commit takes 40 chunks…`},
 		{"too many updates", func(t *agent.Task[int]) {
 			for range agent.MaxUpdates + 1 {
 				t.Report("x")
 			}
-		}, `47 updates in one commit, the limit is 46`},
+		}, `limit-reached: 47 updates in one commit, the limit is 46`},
 		{"too many artifacts", func(t *agent.Task[int]) {
 			for i := range agent.MaxArtifactsPerCommit + 1 {
 				t.Emit(agent.Chunk{Artifact: a2a.ArtifactID(fmt.Sprint(i)), Last: true, Part: a2a.NewTextPart("x")})
 			}
-		}, `a commit takes …`},
+		}, `limit-reached: a commit takes …`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			atEnd := step(func(_ context.Context, t *agent.Task[int]) (agent.Next, error) {

@@ -27,6 +27,20 @@ var (
 	errEnded    = errors.New("the task has ended")
 )
 
+// Reasons for which the rules of a task refuse a commit. An error's text begins
+// with one, as in production.
+const (
+	limitReached       = "limit-reached"
+	unknownArtifact    = "unknown-artifact"
+	openArtifact       = "open-artifact"
+	illegalTransition  = "illegal-transition"
+	conflictingContent = "conflicting-content"
+)
+
+func refuse(reason, format string, args ...any) error {
+	return fmt.Errorf("%s: %s", reason, fmt.Sprintf(format, args...))
+}
+
 // commit is one write: everything in it, or nothing.
 type commit struct {
 	agent.Move
@@ -61,7 +75,7 @@ func (r *Run) write(c commit) error {
 	}
 	if c.Verb == agent.VerbComplete {
 		if id, open := arts.open(); open {
-			return agent.Permanent(fmt.Errorf("artifact %q is open: seal it with a last chunk before completing", id))
+			return agent.Permanent(refuse(openArtifact, "artifact %q is open: seal it with a last chunk before completing", id))
 		}
 	}
 	if c.Verb == agent.VerbPause {
@@ -81,9 +95,9 @@ func (r *Run) write(c commit) error {
 func checkTerms(p agent.PauseTerms) error {
 	switch {
 	case p.Timeout < 0 || p.Timeout > agent.MaxPause:
-		return fmt.Errorf("a pause lasts at most %s", agent.MaxPause)
+		return refuse(limitReached, "a pause lasts at most %s", agent.MaxPause)
 	case p.Authorization && p.Action == "":
-		return errors.New("a pause for authorization names the action to be authorized")
+		return refuse(illegalTransition, "a pause for authorization names the action to be authorized")
 	}
 	return nil
 }

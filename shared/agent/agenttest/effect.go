@@ -42,7 +42,7 @@ func (r *Run) beginEffect(start agent.EffectStart) (agent.Ticket, error) {
 		r.effects[key] = e
 		return r.call(e, ticket)
 	case !bytes.Equal(e.request, start.Request):
-		return ticket, agent.Permanent(fmt.Errorf("effect %q of visit %d was begun with another request: %s, now %s", start.Name, r.visit, e.request, start.Request))
+		return ticket, agent.Permanent(refuse(conflictingContent, "effect %q of visit %d was begun with another request: %s, now %s", start.Name, r.visit, e.request, start.Request))
 	case e.state == done:
 		r.logf(r.step, "finds %s recorded: %s", e.name, e.result)
 		ticket.Act, ticket.Result = agent.EffectRecorded, e.result
