@@ -26,7 +26,8 @@ func overHTTP(ctx context.Context, dir string, p plan, f *figures) error {
 	}
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: p.clients}, Timeout: 30 * time.Second}
 	send := func(ctx context.Context) error { return server.send(ctx, client) }
-	if _, err := loaded(ctx, p.clients, p.load/5, send); err != nil { // warm up
+	warm, err := loaded(ctx, p.clients, p.load/5, send)
+	if err != nil {
 		return err
 	}
 	all, err := loaded(ctx, p.clients, p.load, send)
@@ -43,6 +44,8 @@ func overHTTP(ctx context.Context, dir string, p plan, f *figures) error {
 	}
 	f.AloneP50, f.AloneP99 = alone.quantile(0.5), alone.quantile(0.99)
 	f.PeakMemoryMiB, err = server.stop()
+	tasks := len(warm.times) + len(all.times) + len(alone.times)
+	f.ServerCPU = server.cpu().Seconds() * 1000 / float64(tasks)
 	return err
 }
 

@@ -39,6 +39,7 @@ type figures struct {
 	AloneP99           float64 `json:"aloneP99Ms"`
 	RestartToCommit    float64 `json:"restartToFirstCommitMs"`
 	PeakMemoryMiB      float64 `json:"peakMemoryMiB"`
+	ServerCPU          float64 `json:"serverCPUMsPerTask"`
 	CommitsPerBatch    float64 `json:"commitsPerFsync"`
 	DiskFsyncs         float64 `json:"diskFsyncsPerSecond"`
 	RawAppends         float64 `json:"rawGroupCommitAppendsPerSecond"`
@@ -96,6 +97,6 @@ func (f *figures) print() {
 	fmt.Printf("  through the runner alone %8.0f tasks/s\n", f.RunnerTasks)
 	fmt.Printf("  one task alone           p50 %.2f ms, p99 %.2f ms (%.0f%% of the disk's fsync rate)\n", f.AloneP50, f.AloneP99, 100*f.ShareOfFsyncsAlone)
 	fmt.Printf("  SIGKILL, restart, first new commit after %.0f ms\n", f.RestartToCommit)
-	fmt.Printf("  peak memory %.0f MiB; %.1f commits per fsync\n", f.PeakMemoryMiB, f.CommitsPerBatch)
+	fmt.Printf("  the server used %.2f ms of CPU for a task; peak memory %.0f MiB; %.1f commits per fsync\n", f.ServerCPU, f.PeakMemoryMiB, f.CommitsPerBatch)
 	fmt.Printf("the disk: %.0f fsyncs/s; raw group commit: %.0f appends/s, of which the tasks over HTTP used %.0f%%\n", f.DiskFsyncs, f.RawAppends, 100*f.ShareOfRaw)
 }

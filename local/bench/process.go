@@ -58,6 +58,11 @@ func (s *server) stop() (float64, error) {
 	return float64(usage.Maxrss) / 1024, nil // KiB on Linux (getrusage(2))
 }
 
+// cpu is what the ended server used, in user and system mode.
+func (s *server) cpu() time.Duration {
+	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
+}
+
 func (s *server) commitsPerBatch(ctx context.Context, client *http.Client) (float64, error) {
 	var stats sqlite.Stats
 	if err := s.get(ctx, client, "/bench", &stats); err != nil {

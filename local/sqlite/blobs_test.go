@@ -14,7 +14,10 @@ import (
 )
 
 func TestBlobs(t *testing.T) {
-	ledgertest.RunBlobs(t, func(t *testing.T) ledger.Blobs { return openBlobs(t, t.TempDir()) })
+	ledgertest.RunBlobs(t, func(t *testing.T) ledger.Blobs {
+		t.Helper()
+		return openBlobs(t, t.TempDir())
+	})
 }
 
 func openBlobs(t testing.TB, dir string) *Blobs {

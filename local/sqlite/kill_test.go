@@ -23,8 +23,8 @@ import (
 // synchronous=FULL and the order of SQLite's writes.
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 4 && os.Args[1] == "writer" {
-		if err := childWriter(os.Args[2], point(os.Args[3])); err != nil {
+	if len(os.Args) == 3 && os.Args[1] == "writer" {
+		if err := childWriter(".", point(os.Args[2])); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		os.Exit(1) // it is meant to be killed
@@ -98,7 +98,12 @@ func TestKill(t *testing.T) {
 	for _, at := range []point{"", pointBegin, pointCommit, pointCommitted} {
 		t.Run("at "+string(at), func(t *testing.T) {
 			dir := t.TempDir()
-			child := exec.Command(os.Args[0], "writer", dir, string(at))
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			child := exec.Command(self, "writer", string(at))
+			child.Dir = dir
 			child.Stderr = os.Stderr
 			pipe, err := child.StdoutPipe()
 			if err != nil {

@@ -19,13 +19,21 @@ import (
 )
 
 func TestLedger(t *testing.T) {
-	ledgertest.Run(t, func(t *testing.T) ledger.Ledger { return open(t, t.TempDir(), Options{}) })
+	runSuite(t, Options{})
 }
 
 // TestLedgerForgets runs the suite with a memory for one head: nearly every head
 // comes from the file.
 func TestLedgerForgets(t *testing.T) {
-	ledgertest.Run(t, func(t *testing.T) ledger.Ledger { return open(t, t.TempDir(), Options{NoSync: true, Heads: 1}) })
+	runSuite(t, Options{NoSync: true, Heads: 1})
+}
+
+func runSuite(t *testing.T, o Options) {
+	t.Helper()
+	ledgertest.Run(t, func(t *testing.T) ledger.Ledger {
+		t.Helper()
+		return open(t, t.TempDir(), o)
+	})
 }
 
 // open opens a ledger and closes it at the end of the test.

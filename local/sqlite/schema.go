@@ -50,8 +50,8 @@ CREATE TABLE entries (
 	position INTEGER PRIMARY KEY,
 	task     INTEGER NOT NULL, -- tasks.row
 	seq      INTEGER NOT NULL,
-	envelope BLOB NOT NULL,    -- JSON of the entry without its payload
-	payload  BLOB NOT NULL     -- as it came, for its digest is taken over these bytes
+	envelope BLOB NOT NULL,    -- JSON of the entry, without what follows
+	payload  BLOB NOT NULL     -- as it came: its digest is taken over these bytes
 );
 CREATE UNIQUE INDEX entries_seq ON entries (task, seq);
 -- A position is never given twice, also when the last entries were purged.
@@ -98,7 +98,7 @@ CREATE TABLE effects (
 	visit    INTEGER NOT NULL,
 	name     TEXT NOT NULL,
 	revision INTEGER NOT NULL,
-	record   BLOB NOT NULL, -- JSON of the record without its result
+	record   BLOB NOT NULL, -- JSON of the record, without what follows
 	result   BLOB,          -- as it came: a second result is compared byte by byte
 	PRIMARY KEY (task, visit, name)
 ) WITHOUT ROWID;

@@ -79,11 +79,12 @@ func (tx *transaction) head(ref lifecycle.Ref) (touchedHead, error) {
 func (tx *transaction) setHead(old touchedHead, next lifecycle.Head, encoded []byte, appended bool) error {
 	a, b := columnsOf(old.head), columnsOf(next)
 	var err error
-	if a == b {
+	switch {
+	case a == b:
 		err = tx.exec(tx.w.stmts.updateHead, encoded, old.row)
-	} else if a.status() == b.status() {
+	case a.status() == b.status():
 		err = tx.exec(tx.w.stmts.updateDue, encoded, b.dueAt(), old.row)
-	} else {
+	default:
 		err = tx.exec(tx.w.stmts.updateStatus, encoded, b.state, b.statusAt, b.expiresAt(), b.dueAt(), old.row)
 	}
 	if err == nil {

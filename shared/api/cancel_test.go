@@ -19,7 +19,8 @@ func TestCancel(t *testing.T) {
 		"auth-required":  {grant(), pause(lifecycle.AuthRequired, false)},
 	}
 	for name, commands := range setups {
-		both(t, nil, func(t *testing.T, w *world, c client) {
+		both(t, nil, func(w *world, c client) {
+			t := w.t
 			id := c.submit(message("m-1", "do it"))
 			w.must(id, commands...)
 			for range 2 { // §3.3.1: the second time is the same
@@ -42,7 +43,8 @@ func TestCancel(t *testing.T) {
 // A task that has ended otherwise is TaskNotCancelable.
 func TestCancelEndedTask(t *testing.T) {
 	for name, end := range map[string]lifecycle.Command{"completed": complete(), "failed": failing(), "rejected": rejecting()} {
-		both(t, nil, func(t *testing.T, w *world, c client) {
+		both(t, nil, func(w *world, c client) {
+			t := w.t
 			id := c.submit(message("m-1", "do it"))
 			w.must(id, grant(), end)
 			p := c.refused("CancelTask", object{"id": id}, "TASK_NOT_CANCELABLE")
@@ -56,7 +58,8 @@ func TestCancelEndedTask(t *testing.T) {
 
 // A holder meets the request and acknowledges it while the caller waits.
 func TestCancelWaitsForTheHolder(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		w.must(id, grant())
 		done := make(chan answer, 1)
@@ -79,7 +82,8 @@ func (w *world) marked(id string) {
 // A holder that does not come: the answer is the task as it is.
 func TestCancelAnswersWithinItsWait(t *testing.T) {
 	short := func(w *world) { w.config.CancelWait = time.Millisecond }
-	both(t, []func(*world){short}, func(t *testing.T, w *world, c client) {
+	both(t, []func(*world){short}, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		w.must(id, grant())
 		if got := c.ok("CancelTask", object{"id": id}); text(got, "status.state") != "TASK_STATE_WORKING" {
@@ -95,7 +99,8 @@ func TestCancelAnswersWithinItsWait(t *testing.T) {
 // GetTask gives.
 func TestCancelAgainstComplete(t *testing.T) {
 	const rounds = 120
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		won := map[string]int{}
 		for i := range rounds {
 			id := c.submit(message(fmt.Sprintf("m-%d", i), "do it"))
@@ -110,7 +115,7 @@ func TestCancelAgainstComplete(t *testing.T) {
 			if i%3 != 0 {
 				w.marked(id) // the holder is late: it decides as it likes
 			}
-			var end lifecycle.Command = complete()
+			end := complete()
 			if i%3 == 1 {
 				end = checkpoint() // it had not got there: meets the request
 			}

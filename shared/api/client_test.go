@@ -27,7 +27,7 @@ type client struct {
 }
 
 // both runs a test over each binding, each in a world of its own.
-func both(t *testing.T, change []func(*world), test func(t *testing.T, w *world, c client)) {
+func both(t *testing.T, change []func(*world), test func(w *world, c client)) {
 	t.Helper()
 	for _, rpc := range []bool{true, false} {
 		name := "HTTP+JSON"
@@ -36,7 +36,7 @@ func both(t *testing.T, change []func(*world), test func(t *testing.T, w *world,
 		}
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, change...)
-			test(t, w, w.client(t, rpc))
+			test(w, w.client(t, rpc))
 		})
 	}
 }

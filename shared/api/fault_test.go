@@ -65,7 +65,8 @@ func (want wanted) hold(t *testing.T, c client, a answer) {
 
 // §3.3.2: every error of every operation, on both bindings.
 func TestErrorTable(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		done := c.submit(message("m-1", "do it"))
 		w.must(done, grant(), complete())
 		waiting := c.submit(message("m-2", "do it"))
@@ -127,7 +128,8 @@ func TestErrorTable(t *testing.T) {
 
 // §3.3.2: what a 401 must say; the limit in a 413.
 func TestErrorsSayWhatToDo(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		a := c.with("Authorization", "Bearer bad/x").call("GetTask", object{"id": "x"})
 		if a.header.Get("WWW-Authenticate") != "Bearer" {
 			t.Errorf("WWW-Authenticate %q", a.header.Get("WWW-Authenticate"))
@@ -144,7 +146,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 
 // A body of unknown length is measured while it is read.
 func TestTooLargeWithoutLength(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		r := c.request(t.Context(), "SendMessage", object{"message": message("m", strings.Repeat("x", 5<<20))})
 		r.ContentLength = -1
 		tooLarge.hold(t, c, c.send(r))
@@ -183,7 +186,8 @@ func TestFaults(t *testing.T) {
 		{context.DeadlineExceeded, unavailable},
 	} {
 		ill := func(w *world) { w.authority.Ledger = sick{w.ledger, tt.err, tt.err} }
-		both(t, []func(*world){ill}, func(t *testing.T, w *world, c client) {
+		both(t, []func(*world){ill}, func(w *world, c client) {
+			t := w.t
 			for operation, params := range map[string]object{"GetTask": {"id": "x"}, "SendMessage": {"message": message("m", "x")}, "SendStreamingMessage": {"message": message("m", "x")}} {
 				a := c.call(operation, params)
 				tt.want.hold(t, c, a)
@@ -205,7 +209,8 @@ func TestFaults(t *testing.T) {
 // I9: credentials, queries and keys appear in no error and no log.
 func TestRedaction(t *testing.T) {
 	ill := func(w *world) { w.authority.Ledger = sick{w.ledger, nil, errors.New("no disk")} }
-	both(t, []func(*world){ill}, func(t *testing.T, w *world, c client) {
+	both(t, []func(*world){ill}, func(w *world, c client) {
+		t := w.t
 		const secret = "s3cr3t-value"
 		c = c.with("Authorization", "Bearer local/"+secret).with("Idempotency-Key", secret).with("Cookie", secret).with("A2A-Version", "1.0")
 		for _, r := range []*http.Request{
@@ -236,7 +241,8 @@ func TestRedaction(t *testing.T) {
 
 // Browsers of other sites cannot make a caller's browser ask for anything.
 func TestCrossOriginIsRefused(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		other := c.with("Sec-Fetch-Site", "cross-site").with("Origin", "https://example.com")
 		a := other.call("SendMessage", object{"message": message("m", "x")})
 		if a.err == nil || a.err.reason != "CROSS_ORIGIN" || a.status != http.StatusForbidden || w.count() != 0 {

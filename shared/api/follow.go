@@ -56,24 +56,6 @@ func (f *follower) load(ctx context.Context, each func(seq uint64, update a2a.Ev
 	return nil
 }
 
-// wait reads on until the task is in a state that ends the wait, or until the
-// context is done, which is no error: the task is answered as it is.
-func (f *follower) wait(ctx context.Context, ended func(a2a.TaskState) bool) error {
-	for !ended(f.view.State()) {
-		err := f.ledger.Watch(ctx, f.ref, f.view.Seq())
-		if err == nil {
-			err = f.read(ctx, nil)
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // rests says whether a blocking send is over in state s (A2A §3.2.2).
 func rests(s a2a.TaskState) bool { return s.Terminal() || lifecycle.Interrupted(s) }
 
@@ -94,12 +76,29 @@ func (c *call) patience(budget time.Duration) (context.Context, context.CancelFu
 	}
 }
 
-// waitFor waits, within a budget, for a state.
+// waitFor waits, within a budget, for a state, and folds the task as it is then:
+// that the budget is spent is no error. It looks at heads while it waits, which
+// cost a ledger less than entries do.
 func (c *call) waitFor(f *follower, budget time.Duration, ended func(a2a.TaskState) bool) error {
-	if ended(f.view.State()) {
+	seq, state := f.view.Seq(), f.view.State()
+	if ended(state) {
 		return nil
 	}
 	ctx, cancel := c.patience(budget)
 	defer cancel()
-	return f.wait(ctx, ended)
+	for !ended(state) {
+		err := f.ledger.Watch(ctx, f.ref, seq)
+		if err == nil {
+			var h lifecycle.Head
+			h, err = f.ledger.Head(ctx, f.ref)
+			seq, state = h.Seq, h.State
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return f.read(c.r.Context(), nil)
 }

@@ -51,7 +51,7 @@ func FuzzRPC(f *testing.F) {
 	h := door(f)
 	f.Fuzz(func(t *testing.T, body, version, cursor string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/rpc", strings.NewReader(body))
-		r.Header.Set("A2A-Version", version)
+		r.Header.Set("A2a-Version", version)
 		r.Header.Set("Last-Event-ID", cursor)
 		a := httptest.NewRecorder()
 		h.ServeHTTP(a, r)
@@ -76,7 +76,7 @@ func FuzzREST(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r.Header.Set("A2A-Version", "1.0")
+		r.Header.Set("A2a-Version", "1.0")
 		a := httptest.NewRecorder()
 		h.ServeHTTP(a, r)
 		sound(t, r, a)

@@ -9,7 +9,8 @@ import (
 
 // §3.2.4, case 63: unset, 0, 1 and 1000 on Get, Send and List.
 func TestHistoryLength(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := w.paused(c, false)
 		c.submit(replying(id, "m-2", "yes")) // history: do it, May I?, yes
 		for _, tt := range []struct {
@@ -52,7 +53,8 @@ func TestHistoryLength(t *testing.T) {
 
 // §3.1.3: unknown, expired and foreign tasks are one and the same: not found.
 func TestTaskNotFound(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		others := map[string]client{
 			"another tenant": c.with("Authorization", "Bearer elsewhere/me"),
@@ -100,7 +102,8 @@ func TestTaskNotFound(t *testing.T) {
 // §5.6.1: timestamps are in UTC with milliseconds, always three digits.
 func TestTimestamps(t *testing.T) {
 	form := regexp.MustCompile(`^2026-03-01T10:00:00\.000Z$`) // the test's clock stands in another zone
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		s := c.open("SendStreamingMessage", object{"message": message("m-1", "do it")})
 		first := s.must()
 		id := text(first.body, "task.id")
@@ -120,12 +123,13 @@ func TestTimestamps(t *testing.T) {
 
 // §3.1.3: non-ASCII text, null members and every kind of part survive.
 func TestPartsSurvive(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		m := object{
 			"messageId": "m-1", "role": "ROLE_USER", "contextId": nil, "metadata": object{"né": []any{nil, 1.5, "✓"}},
 			"extensions": []any{"urn:x"}, "referenceTaskIds": []any{"t-0"},
 			"parts": []any{
-				object{"text": "Grüße, 世界 \u2028 <&>"}, object{"text": ""},
+				object{"text": "Grüße, \u4e16\u754c \u2028 <&>"}, object{"text": ""},
 				object{"raw": "AP8=", "mediaType": "application/octet-stream"}, object{"raw": ""},
 				object{"data": object{"a": nil, "b": []any{nil}}}, object{"data": false}, object{"data": 0.0}, object{"data": []any{}},
 				object{"url": "https://example.com/x", "filename": "x", "metadata": object{"k": "v"}},

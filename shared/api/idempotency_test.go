@@ -16,7 +16,8 @@ import (
 // Case 1: the answer is lost after the commit; the same request again gives the
 // same task in its present state, and nothing runs twice.
 func TestLostAnswerIsFoundAgain(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		submitted := make(chan string, 1)
 		w.onSubmit = func(h lifecycle.Head) error {
 			submitted <- string(h.Task)
@@ -53,7 +54,8 @@ func TestLostAnswerIsFoundAgain(t *testing.T) {
 
 // Case 2: 32 at once give one task, one first entry, one execution.
 func TestManySubmittersOfOneKey(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		const submitters = 32
 		var wg sync.WaitGroup
 		found := make([]string, submitters)
@@ -76,7 +78,8 @@ func TestManySubmittersOfOneKey(t *testing.T) {
 
 // Case 3: the same key with another request is a conflict, never the old result.
 func TestKeyConflict(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		keyed := c.with("Idempotency-Key", "K-1")
 		keyed.submit(message("m-1", "do it"))
 		for _, other := range []object{
@@ -113,7 +116,8 @@ func TestKeyedRequestIsCanonical(t *testing.T) {
 // Where a key comes from, and that keys of different origins, agents, principals
 // and tenants never meet.
 func TestKeyScope(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		m := message("m-1", "do it")
 		inRequest := with(immediately(m), object{"metadata": extension(object{"submissionKey": "K"})})
 		inMessage := immediately(with(m, object{"metadata": extension(object{"submissionKey": "K"})}))
@@ -148,7 +152,8 @@ func TestKeyScope(t *testing.T) {
 }
 
 func TestBadKeys(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		m := message("m-1", "do it")
 		c.with("Idempotency-Key", strings.Repeat("k", 257)).refused("SendMessage", immediately(m), "INVALID_PARAMS")
 		for _, key := range []any{"", strings.Repeat("k", 257), "a\nb", 7, []any{}, true} {
@@ -167,7 +172,8 @@ func TestBadKeys(t *testing.T) {
 // A failed task is returned as it is; one that has expired is not done again
 // under its key.
 func TestKeyOfFinishedTask(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		keyed := c.with("Idempotency-Key", "K")
 		id := keyed.submit(message("m-1", "do it"))
 		w.must(id, grant(), failing())
@@ -181,7 +187,8 @@ func TestKeyOfFinishedTask(t *testing.T) {
 
 // A repeated submission with large parts stores nothing again.
 func TestRepeatedLargeSubmission(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		keyed := c.with("Idempotency-Key", "K")
 		m := message("m-1", strings.Repeat("large ", 20_000))
 		id := keyed.submit(m)

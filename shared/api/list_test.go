@@ -13,7 +13,8 @@ import (
 
 // §3.1.4, case 62: every field is there, and nothing is null.
 func TestListEmpty(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		a := c.call("ListTasks", object{})
 		const want = `{"tasks":[],"nextPageToken":"","pageSize":50,"totalSize":0}`
 		if !strings.Contains(string(a.raw), want) {
@@ -24,7 +25,8 @@ func TestListEmpty(t *testing.T) {
 
 // Case 62: pageSize is 1 to 100 if it is there at all.
 func TestListPageSize(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		for _, size := range []any{0, 101, -1, "x", 1.5, 1e12} {
 			p := c.refused("ListTasks", object{"pageSize": size}, "INVALID_PARAMS")
 			if !slices.Equal(p.fields, []string{"pageSize"}) {
@@ -42,7 +44,8 @@ func TestListPageSize(t *testing.T) {
 // Case 61: tasks of the same millisecond, page by page, each once, in a stable
 // order; totalSize stays what it was on the first page.
 func TestListPages(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		var want []string
 		for i := range 5 {
 			want = append(want, c.submit(message(fmt.Sprintf("m-%d", i), "do it")))
@@ -76,7 +79,8 @@ func TestListPages(t *testing.T) {
 
 // The token is good with its own filters only, and nothing else is a token.
 func TestListTokens(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		for i := range 2 {
 			c.submit(message(fmt.Sprintf("m-%d", i), "do it"))
 		}
@@ -103,7 +107,8 @@ func TestListTokens(t *testing.T) {
 
 // Filters, and the order by status time.
 func TestListFilters(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		old := c.submit(with(message("m-1", "do it"), object{"contextId": "c-1"}))
 		w.clock.Advance(time.Minute)
 		done := c.submit(with(message("m-2", "do it"), object{"contextId": "c-1"}))
@@ -160,7 +165,8 @@ func TestListFilters(t *testing.T) {
 
 // A listed task is whole: the status message and the sequence of GetTask.
 func TestListedTaskIsTheTask(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		w.must(id, grant(), pause(lifecycle.InputRequired, true))
 		listed := dig(c.ok("ListTasks", object{"historyLength": 100, "includeArtifacts": true}), "tasks.0")

@@ -21,7 +21,8 @@ func TestInvalidMessages(t *testing.T) {
 	beside := func(m string) string {
 		return `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]},` + m + `}`
 	}
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		for params, want := range map[string][]string{
 			`{}`:                     {"message"},
 			`{"message":null}`:       {"message"},
@@ -83,7 +84,8 @@ func TestInvalidMessages(t *testing.T) {
 // §5.7: unknown members and nulls are ignored, a member that comes twice counts
 // the last time.
 func TestTolerantReading(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		params := `{"x":{"a":[1,{"b":"}"}]},"message":{"messageId":"no","messageId":"m","contextId":null,"role":"ROLE_USER","kind":"message",
 			"parts":[{"text":"first","text":"se\"c\\","kind":"text","new":[]}]},"configuration":{"blocking":true,"historyLength":1.0e0,"returnImmediately":true},"metadata":null}`
 		path, body := "/message:send", params
@@ -99,7 +101,8 @@ func TestTolerantReading(t *testing.T) {
 
 // ProtoJSON: base64 in either alphabet, padded or not.
 func TestBase64(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		for _, raw := range []string{"+/8=", "-_8=", "+/8", "-_8"} {
 			m := object{"messageId": "m", "role": "ROLE_USER", "parts": []any{object{"raw": raw}}}
 			if got := text(c.ok("SendMessage", immediately(m)), "task.history.0.parts.0.raw"); got != "+/8=" {

@@ -45,16 +45,20 @@ func (c *call) reply(q request) (*follower, bool, error) {
 	res, err := c.Authority.Do(ctx, t, lifecycle.Reply{Message: message, Pause: q.pause, Grace: c.Policy.Grace}, c.source(message.ID),
 		ledger.Extra{Receipt: &ledger.Receipt{Producer: c.producer(), EventID: message.ID, Digest: digest}})
 	c.answered(ctx, res)
-	rejection, ok := errors.AsType[*lifecycle.Rejection](err)
+	rejection, refused := errors.AsType[*lifecycle.Rejection](err)
+	_, overtaken := errors.AsType[*ledger.ReceiptKnown](err)
 	switch {
 	case err == nil:
 		return f, false, nil
-	case !ok:
+	case !refused && !overtaken:
 		return nil, false, err
 	}
 	// Another request with this message may have come first in the meantime.
 	if known, err := c.repeated(ctx, f.ref, q.message.ID, digest); known || err != nil {
 		return f, false, err
+	}
+	if !refused {
+		return nil, false, err
 	}
 	return nil, false, c.rejected(ctx, f.ref, message.ID, rejection, res.Task.Head)
 }

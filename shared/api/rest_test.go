@@ -57,7 +57,8 @@ func TestAddresses(t *testing.T) {
 
 // The tenant parameter selects the agent just as the path does.
 func TestTenantSelectsTheAgent(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := text(c.ok("SendMessage", with(immediately(message("m-1", "do it")), object{"tenant": "keyed"})), "task.id")
 		if h := w.head(id); h.Agent != "keyed" {
 			t.Errorf("agent %s", h.Agent)

@@ -55,7 +55,7 @@ func (c *call) submit(q request) (*follower, bool, error) {
 	ctx, cancel := c.commitment()
 	defer cancel()
 	f := c.follow(a2a.TaskID(c.NewID()))
-	message, moved, err := c.offload(ctx, f.ref, q.message, func() error { return c.recall(ctx, key, digest) })
+	message, moved, err := c.offload(ctx, f.ref, q.message, func() error { return c.recall(ctx, key) })
 	if taken, ok := errors.AsType[*ledger.KeyTaken](err); ok {
 		return c.submitted(taken.Note, digest)
 	}
@@ -128,7 +128,7 @@ func (c *call) submitted(note ledger.KeyNote, digest lifecycle.Digest) (*followe
 }
 
 // recall looks the key up before large parts are stored for nothing.
-func (c *call) recall(ctx context.Context, key *ledger.Key, digest lifecycle.Digest) error {
+func (c *call) recall(ctx context.Context, key *ledger.Key) error {
 	if key == nil {
 		return nil
 	}

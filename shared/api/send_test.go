@@ -15,7 +15,8 @@ import (
 // §3.1.1, §3.2.2: a blocking send waits for the end and answers with everything,
 // equal to GetTask (case 12).
 func TestSendBlocks(t *testing.T) {
-	both(t, []func(*world){completing}, func(t *testing.T, w *world, c client) {
+	both(t, []func(*world){completing}, func(w *world, c client) {
+		t := w.t
 		got := c.ok("SendMessage", object{"message": message("m-1", "do it")})
 		if len(got) != 1 {
 			t.Errorf("the answer has %d members, want the task alone: %v", len(got), got)
@@ -59,7 +60,8 @@ func encode(t *testing.T, v any) string {
 // §3.2.2: a blocking send returns in the interrupted states too.
 func TestSendReturnsOnInterruption(t *testing.T) {
 	for _, state := range []string{"TASK_STATE_INPUT_REQUIRED", "TASK_STATE_AUTH_REQUIRED"} {
-		both(t, nil, func(t *testing.T, w *world, c client) {
+		both(t, nil, func(w *world, c client) {
+			t := w.t
 			paused := pause(lifecycle.InputRequired, false)
 			if state == "TASK_STATE_AUTH_REQUIRED" {
 				paused = pause(lifecycle.AuthRequired, false)
@@ -89,7 +91,8 @@ func TestSendReturnsOnInterruption(t *testing.T) {
 // is the task as it is, and the task goes on (documented deviation).
 func TestSendAnswersWithinItsBudget(t *testing.T) {
 	short := func(w *world) { w.config.WaitBudget = time.Millisecond }
-	both(t, []func(*world){short}, func(t *testing.T, w *world, c client) {
+	both(t, []func(*world){short}, func(w *world, c client) {
+		t := w.t
 		got := c.ok("SendMessage", object{"message": message("m-1", "do it")})
 		if s := text(got, "task.status.state"); s != "TASK_STATE_SUBMITTED" {
 			t.Fatalf("state %s", s)
@@ -104,7 +107,8 @@ func TestSendAnswersWithinItsBudget(t *testing.T) {
 
 // §3.2.2: returnImmediately returns at once.
 func TestSendReturnsImmediately(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		got := c.ok("SendMessage", immediately(message("m-1", "do it")))
 		if s := text(got, "task.status.state"); s != "TASK_STATE_SUBMITTED" {
 			t.Errorf("state %s", s)
@@ -120,7 +124,8 @@ func TestSendReturnsImmediately(t *testing.T) {
 
 // §3.5.2, case 16: a caller that goes away takes nothing with it.
 func TestSendOutlivesItsCaller(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		submitted := make(chan string, 1)
 		w.onSubmit = func(h lifecycle.Head) error {
 			submitted <- string(h.Task)
@@ -156,7 +161,8 @@ func TestSendSurvivesAFailingStart(t *testing.T) {
 	failing := func(w *world) {
 		w.onSubmit = func(lifecycle.Head) error { return errors.New("no capacity") }
 	}
-	both(t, []func(*world){failing}, func(t *testing.T, w *world, c client) {
+	both(t, []func(*world){failing}, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		if h := w.head(id); h.State != lifecycle.Submitted || h.DueAt.IsZero() {
 			t.Errorf("state %s, due at %s", h.State, h.DueAt)
@@ -169,7 +175,8 @@ func TestSendSurvivesAFailingStart(t *testing.T) {
 
 // The agent's own check comes before anything is written.
 func TestSendValidates(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		p := c.at("keyed").refused("SendMessage", immediately(message("m-1", "my recipe")), "INVALID_PARAMS")
 		if p.message != `recipes have no column "system"` {
 			t.Errorf("message %q", p.message)
@@ -184,7 +191,8 @@ func TestSendValidates(t *testing.T) {
 
 // Large parts go to the blob store; callers get an address that they can fetch.
 func TestSendStoresLargeParts(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		large := strings.Repeat("naïve, \"quoted\" ", 5000)
 		m := object{"messageId": "m-1", "role": "ROLE_USER", "parts": []any{
 			object{"text": "see below"},
@@ -229,7 +237,8 @@ func blobRequest(t *testing.T, c client, address string) *http.Request {
 
 // What is left of a message must fit an entry.
 func TestSendLimitsWhatRidesOnAnEntry(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		parts := []any{}
 		for range 20 {
 			parts = append(parts, object{"text": strings.Repeat("x", 30<<10)})

@@ -122,7 +122,7 @@ func (s *stream) run() {
 
 	record := Connection{At: lifecycle.Millis(s.Now()), ID: s.NewID(), Event: "open", Kind: s.name, Task: s.ref.Task}
 	if s.cursor != nil {
-		record.From = *s.cursor
+		record.From, s.sent = *s.cursor, *s.cursor
 	}
 	s.record(record)
 	record.Reason = s.pump()

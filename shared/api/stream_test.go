@@ -41,7 +41,8 @@ func idsOf(events []event) []string {
 // §3.1.2, §9.4.2, §11.7: the task first, then every update under its sequence, up
 // to the terminal one.
 func TestStreamNewTask(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		s := c.open("SendStreamingMessage", object{"message": message("m-1", "do it")})
 		if got := s.header.Get("Cache-Control"); got != "no-store" {
 			t.Errorf("Cache-Control %q", got)
@@ -94,7 +95,8 @@ func (w *world) closed(t *testing.T, want api.Connection) {
 
 // §3.1.6: a subscription begins with the task as it is now.
 func TestSubscribeBeginsWithTheTask(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		w.must(id, story()[:4]...)
 		s := c.open("SubscribeToTask", object{"id": id})
@@ -115,7 +117,8 @@ func TestSubscribeBeginsWithTheTask(t *testing.T) {
 // Cases 33 and 43: cut at every update and resumed there, a stream is the same as
 // one that was never cut: each visible id once, ascending, with the same content.
 func TestResumeAtEveryID(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		whole := c.with("Last-Event-ID", "0").open("SubscribeToTask", object{"id": id})
 		if first := whole.must(); first.id != "" || first.body["task"] == nil {
@@ -173,7 +176,8 @@ func content(t *testing.T, e event) string {
 
 // Case 43: what a client folds from the stream equals GetTask.
 func TestFoldEqualsGetTask(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		s := c.open("SendStreamingMessage", object{"message": message("m-1", "do it")})
 		first := s.must()
 		id := text(first.body, "task.id")
@@ -208,7 +212,8 @@ func TestFoldEqualsGetTask(t *testing.T) {
 // §3.5.2, case 40: three subscribers, one of which goes away; the others get the
 // same updates in the same order.
 func TestThreeSubscribers(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		var streams []*stream
 		for range 3 {
@@ -240,7 +245,8 @@ func bodies(events []event) []object {
 
 // §3.5.2, case 16: dropping the stream leaves the task alone.
 func TestCutStreamLeavesTheTask(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		s := c.open("SendStreamingMessage", object{"message": message("m-1", "do it")})
 		id := text(s.must().body, "task.id")
 		s.cut()
@@ -253,7 +259,8 @@ func TestCutStreamLeavesTheTask(t *testing.T) {
 
 // §11.7: on input-required a stream ends; a reply's stream goes on.
 func TestStreamEndsOnInputRequired(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		s := c.open("SendStreamingMessage", object{"message": message("m-1", "do it")})
 		id := text(s.must().body, "task.id")
 		w.must(id, grant(), pause(lifecycle.InputRequired, false))
@@ -277,7 +284,8 @@ func TestStreamEndsOnInputRequired(t *testing.T) {
 
 // §7.6.1: on auth-required a stream stays, for the receipt may come another way.
 func TestStreamStaysOnAuthRequired(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		s := c.open("SendStreamingMessage", object{"message": message("m-1", "do it")})
 		id := text(s.must().body, "task.id")
 		w.must(id, grant(), pause(lifecycle.AuthRequired, false))
@@ -294,7 +302,8 @@ func TestStreamStaysOnAuthRequired(t *testing.T) {
 
 // §3.1.6, case 35: an error that precedes a stream is a plain answer.
 func TestSubscribeErrorsArePlain(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		w.must(id, grant(), complete())
 		for task, want := range map[string]string{id: "UNSUPPORTED_OPERATION", "0198-none": "TASK_NOT_FOUND"} {
@@ -317,7 +326,8 @@ func TestSubscribeErrorsArePlain(t *testing.T) {
 // A cursor that is none, or that lies beyond the end, is refused; an invisible
 // entry is a cursor like any other.
 func TestCursors(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		w.must(id, story()[:4]...)
 		for _, cursor := range []string{"x", "-1", "1.5", "6", "99999999999999999999", "0x1", "1,2"} {
@@ -357,7 +367,8 @@ func TestCursors(t *testing.T) {
 // A repeated streaming submission streams the task that there is; of a finished
 // one the task alone, or what is missing of it.
 func TestStreamRepeatedSubmission(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		c = c.at("keyed")
 		params := object{"message": message("m-1", "do it")}
 		s := c.open("SendStreamingMessage", params)
@@ -386,7 +397,8 @@ func TestStreamRepeatedSubmission(t *testing.T) {
 
 // A cursor of another life means nothing to a new task.
 func TestStreamNewTaskIgnoresCursor(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		s := c.with("Last-Event-ID", "7").open("SendStreamingMessage", object{"message": message("m-1", "do it")})
 		if first := s.must(); first.id != "1" {
 			t.Errorf("first event %q", first.id)
@@ -400,7 +412,8 @@ func TestStreamNewTaskIgnoresCursor(t *testing.T) {
 
 // A long replay comes in bursts, complete and in order.
 func TestLongReplay(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		w.must(id, grant())
 		const updates = 100

@@ -46,16 +46,14 @@ func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 }
 
 // bubble runs a test of both bindings in fake time.
-func bubble(t *testing.T, test func(t *testing.T, w *world, c client, p *pipes)) {
+func bubble(t *testing.T, test func(w *world, c client, p *pipes)) {
 	t.Helper()
 	for _, rpc := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			w := prepare(t, func(w *world) {
-				w.config.Now, w.authority.Now = time.Now, time.Now
-			})
 			closing, stop := context.WithCancel(t.Context())
-			w.config.Closing = closing
-			w.stop = stop
+			w := prepare(t, func(w *world) {
+				w.config.Now, w.authority.Now, w.config.Closing, w.stop = time.Now, time.Now, closing, stop
+			})
 			h, err := api.New(w.config)
 			if err != nil {
 				t.Fatal(err)
@@ -65,7 +63,7 @@ func bubble(t *testing.T, test func(t *testing.T, w *world, c client, p *pipes))
 			server := &http.Server{Handler: h}
 			served := make(chan error)
 			go func() { served <- server.Serve(p) }()
-			test(t, w, client{t: t, base: "http://pipe", http: &http.Client{Transport: transport}, rpc: rpc, head: http.Header{"A2a-Version": {"1.0"}}}, p)
+			test(w, client{t: t, base: "http://pipe", http: &http.Client{Transport: transport}, rpc: rpc, head: http.Header{"A2a-Version": {"1.0"}}}, p)
 			stop()
 			if err := server.Shutdown(t.Context()); err != nil {
 				t.Error(err)
@@ -86,7 +84,8 @@ func took(t *testing.T, want time.Duration, what func()) {
 }
 
 func TestWaitBudget(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, c client, _ *pipes) {
+	bubble(t, func(w *world, c client, _ *pipes) {
+		t := w.t
 		var id string
 		took(t, api.DefaultWaitBudget, func() {
 			id = text(c.ok("SendMessage", object{"message": message("m-1", "do it")}), "task.id")
@@ -99,7 +98,8 @@ func TestWaitBudget(t *testing.T) {
 // Case 41: a quiet stream has a comment every so often, also when there are
 // commits that callers do not see; it is cut cleanly before the platform would.
 func TestKeepAlive(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, c client, _ *pipes) {
+	bubble(t, func(w *world, c client, _ *pipes) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		w.must(id, grant())
 		s := c.subscribe(id)
@@ -161,7 +161,8 @@ func (w *world) last(t *testing.T, want api.Connection) {
 
 // A process that stops ends its streams cleanly and answers those who wait.
 func TestStopping(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, c client, _ *pipes) {
+	bubble(t, func(w *world, c client, _ *pipes) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		s := c.subscribe(id)
 		s.must()
@@ -187,7 +188,8 @@ func TestStopping(t *testing.T) {
 
 // A caller that goes away is noticed at once, not at the next update.
 func TestCallerGone(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, c client, _ *pipes) {
+	bubble(t, func(w *world, c client, _ *pipes) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		s := c.subscribe(id)
 		s.must()
@@ -201,7 +203,8 @@ func TestCallerGone(t *testing.T) {
 
 // A caller that does not read is given up, and holds nobody else up.
 func TestCallerThatDoesNotRead(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, c client, p *pipes) {
+	bubble(t, func(w *world, c client, p *pipes) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		w.must(id, grant())
 		conn, err := p.dial(t.Context(), "", "")
@@ -245,7 +248,8 @@ func TestCallerThatDoesNotRead(t *testing.T) {
 
 // Case 37: an update is on the stream the moment it was committed.
 func TestUpdatesComeAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, c client, _ *pipes) {
+	bubble(t, func(w *world, c client, _ *pipes) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		s := c.subscribe(id)
 		s.must()

@@ -27,7 +27,8 @@ func replying(id, messageID, words string) object {
 
 // §3.4.3: a reply goes on with the task, and the parked execution is told.
 func TestReply(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := w.paused(c, false)
 		got := c.ok("SendMessage", immediately(replying(id, "m-2", "yes")))
 		if text(got, "task.id") != id || text(got, "task.status.state") != "TASK_STATE_WORKING" {
@@ -49,7 +50,8 @@ func TestReply(t *testing.T) {
 // The same reply again is the same reply, also when the task has moved on; another
 // one under its messageId is an incident.
 func TestRepeatedReply(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := w.paused(c, false)
 		reply := replying(id, "m-2", "yes")
 		c.submit(reply)
@@ -76,7 +78,8 @@ func TestRepeatedReply(t *testing.T) {
 
 // Many send the same reply at once: all get the same answer, one is accepted.
 func TestConcurrentReplies(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := w.paused(c, false)
 		const callers = 16
 		answers := make([]answer, callers)
@@ -98,7 +101,8 @@ func TestConcurrentReplies(t *testing.T) {
 
 // Cases 5 and 6: a message to a task that waits for none is refused; nothing runs.
 func TestMessageWhileWorking(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		c.refused("SendMessage", object{"message": replying(id, "m-2", "and that")}, "UNSUPPORTED_OPERATION")
 		w.must(id, grant())
@@ -124,7 +128,8 @@ func TestMessageToEndedTask(t *testing.T) {
 		"canceled":  {lifecycle.RequestCancel{}},
 	}
 	for name, commands := range ends {
-		both(t, nil, func(t *testing.T, w *world, c client) {
+		both(t, nil, func(w *world, c client) {
+			t := w.t
 			id := c.submit(message("m-1", "do it"))
 			w.must(id, commands...)
 			before := w.head(id).Seq
@@ -147,7 +152,8 @@ func TestMessageToEndedTask(t *testing.T) {
 
 // Case 9, §3.4.3: contextId is inferred from the task; another one is refused.
 func TestContextOfReply(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := w.paused(c, false)
 		of := w.head(id).ContextID
 		p := c.refused("SendMessage", object{"message": with(replying(id, "m-2", "yes"), object{"contextId": "another"})}, "INVALID_PARAMS")
@@ -164,7 +170,8 @@ func TestContextOfReply(t *testing.T) {
 // §3.4.1: a caller's contextId is kept, a missing one made; §3.4.2: the task ID is
 // always ours. Case 28: a contextId alone begins a new task.
 func TestContextOfNewTask(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		first := w.paused(c, false)
 		of := w.head(first).ContextID
 		got := c.ok("SendMessage", immediately(with(message("m-2", "and that"), object{"contextId": of})))
@@ -180,7 +187,8 @@ func TestContextOfNewTask(t *testing.T) {
 
 // A question that demands it must be answered by its number.
 func TestNamedPause(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := w.paused(c, true)
 		p := c.refused("SendMessage", object{"message": replying(id, "m-2", "yes")}, "INVALID_PARAMS")
 		if !strings.Contains(p.message, `"pause": 1`) || !strings.Contains(p.message, lifecycle.ExtensionURI) || len(p.fields) != 1 {
@@ -201,7 +209,7 @@ func TestNamedPause(t *testing.T) {
 
 // The pause may also be named in the request's metadata.
 func TestPauseInRequest(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
 		id := w.paused(c, true)
 		c.ok("SendMessage", with(immediately(replying(id, "m-2", "yes")), object{"metadata": extension(object{"pause": 1})}))
 	})
@@ -209,7 +217,8 @@ func TestPauseInRequest(t *testing.T) {
 
 // Case 29: a reply at the deadline is refused, and the refusal commits the expiry.
 func TestLateReply(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := w.paused(c, false)
 		w.clock.Advance(time.Hour)
 		p := c.refused("SendMessage", object{"message": replying(id, "m-2", "yes")}, "UNSUPPORTED_OPERATION")
@@ -227,7 +236,8 @@ func TestLateReply(t *testing.T) {
 
 // Case 25, §7.6.1, I12: messages in auth-required are kept and authorize nothing.
 func TestMessageWhileAuthRequired(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		id := c.submit(message("m-1", "do it"))
 		w.must(id, grant(), pause(lifecycle.AuthRequired, false))
 		got := c.ok("SendMessage", object{"message": replying(id, "m-2", "go ahead")})

@@ -13,7 +13,7 @@ var supportedVersion = regexp.MustCompile(`^1\.0(\.[0-9]{1,9})?$`)
 // version checks the A2A-Version of a request, a header or a query parameter
 // (§3.6.1). An empty one means 0.3 (§3.6.2), which is not spoken here.
 func (c *call) version() error {
-	v := strings.TrimSpace(c.r.Header.Get("A2A-Version"))
+	v := strings.TrimSpace(c.r.Header.Get("A2a-Version"))
 	if v == "" && c.r.URL.RawQuery != "" {
 		for name, values := range c.r.URL.Query() {
 			if strings.EqualFold(name, "A2A-Version") {

@@ -4,12 +4,13 @@ import "testing"
 
 // §3.6: Major.Minor decides; an empty version means 0.3, which is not spoken here.
 func TestVersion(t *testing.T) {
-	both(t, nil, func(t *testing.T, w *world, c client) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
 		for version, ok := range map[string]bool{
 			"1.0": true, "1.0.0": true, "1.0.1": true, "1.0.12": true, " 1.0 ": true,
 			"": false, "0.3": false, "1": false, "1.1": false, "2.0": false, "1.0.": false, "1.0.x": false, "v1.0": false, "1.0-beta": false, "1.0, 1.0": false,
 		} {
-			a := c.with("A2A-Version", version).call("ListTasks", object{})
+			a := c.with("A2a-Version", version).call("ListTasks", object{})
 			switch {
 			case ok && a.err != nil:
 				t.Errorf("%q: %.200s", version, a.raw)

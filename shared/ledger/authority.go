@@ -71,7 +71,8 @@ func (a *Authority) complete(ctx context.Context, h lifecycle.Head) (lifecycle.T
 }
 
 // Do decides a command on a task as the caller knows it and commits what was
-// decided. When somebody else came first it decides again on what is there now.
+// decided. When somebody else came first it decides again on what is there now;
+// *ReceiptKnown: it was the same event.
 // A *lifecycle.Rejection is the answer that the command is not allowed; what it
 // came with is committed.
 func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Command, src lifecycle.Source, extra Extra) (Result, error) {
@@ -82,16 +83,18 @@ func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Comm
 		if rejection != nil && len(d.Events) == 0 {
 			return Result{Task: t}, rejection
 		}
-		receipt := extra.Receipt
+		from, receipt := src, extra.Receipt
 		if rejection != nil {
-			receipt = nil // an event that was refused is not remembered as accepted
+			// An event that was refused is not remembered as accepted, and what its refusal
+			// commits is not its producer's.
+			from, receipt = lifecycle.Source{Producer: "authority"}, nil
 		}
 		var res Result
 		var err error
 		if d.Mark != nil {
 			res, err = a.mark(ctx, t, *d.Mark, op)
 		} else {
-			res, err = a.commit(ctx, t, d, src, op, receipt, now)
+			res, err = a.commit(ctx, t, d, from, op, receipt, now)
 		}
 		conflict, overtaken := errors.AsType[*Conflict](err)
 		if overtaken && d.Mark == nil && ownSuccess(conflict, op) {
@@ -105,11 +108,29 @@ func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Comm
 			}
 			return res, err
 		}
+		if err := a.known(ctx, t.Ref(), extra.Receipt); err != nil {
+			return Result{}, err
+		}
 		if t, err = a.complete(ctx, conflict.Current); err != nil {
 			return Result{}, err
 		}
 	}
 	return Result{}, ErrBusy
+}
+
+// known looks whether the one who came first brought the same event.
+func (a *Authority) known(ctx context.Context, ref lifecycle.Ref, r *Receipt) error {
+	if r == nil {
+		return nil
+	}
+	found, err := a.Ledger.Receipt(ctx, ref, r.Producer, r.EventID)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &ReceiptKnown{found}
 }
 
 // ownSuccess recognises a commit whose answer was lost.

@@ -41,3 +41,12 @@ type KeyTaken struct{ Note KeyNote }
 
 // Error implements error.
 func (k *KeyTaken) Error() string { return "the submission key belongs to task " + string(k.Note.Task) }
+
+// ReceiptKnown is an event that was answered before, by whoever came first while
+// this caller was deciding: the first answer stands.
+type ReceiptKnown struct{ Receipt Receipt }
+
+// Error implements error.
+func (r *ReceiptKnown) Error() string {
+	return fmt.Sprintf("event %q of %s was answered before", r.Receipt.EventID, r.Receipt.Producer)
+}

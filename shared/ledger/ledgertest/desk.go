@@ -164,16 +164,10 @@ func (d *desk) verify(ctx context.Context, ref lifecycle.Ref) (lifecycle.Task, [
 	if err := same("I1: the artifacts", t.Arts, folded.Arts); err != nil && len(t.Arts)+len(folded.Arts) > 0 {
 		return t, entries, err
 	}
-	for _, broken := range lifecycle.Check(t) {
-		return t, entries, broken
+	if broken := lifecycle.Check(t); len(broken) > 0 {
+		return t, entries, broken[0]
 	}
-	ends := 0
-	for _, e := range entries {
-		if e.Type == lifecycle.TypeEnded {
-			ends++
-		}
-	}
-	if ends > 1 {
+	if ends := typesOf(entries, lifecycle.TypeEnded); ends > 1 {
 		return t, entries, fmt.Errorf("I2: %s has %d terminal entries", ref, ends)
 	}
 	return t, entries, nil
