@@ -7,7 +7,7 @@ import (
 // checkpointPages is how long the log may get before it is moved into the file.
 // A page that many commits change is moved once, so a longer log is less work;
 // a shorter one is less to read after a crash, and a shorter pause.
-const checkpointPages = 16_000
+const checkpointPages = 8_000
 
 // logKeeper bounds the write-ahead log.
 type logKeeper struct {

@@ -29,7 +29,7 @@ type commit struct {
 }
 
 func prepareCommit(c ledger.Commit) (p commit, err error) {
-	if err := checkCommit(c); err != nil {
+	if err := c.Check(); err != nil {
 		return p, err
 	}
 	c.Head = plain(c.Head)
@@ -78,7 +78,7 @@ func (p *commit) apply(tx *transaction) error {
 	if err != nil {
 		return err
 	}
-	if !p.unchanged(now.head) {
+	if !ledger.Stands(p.Seen, now.head) {
 		return tx.conflict(now, p.Seen.Seq)
 	}
 	if err := tx.setHead(now, p.Head, p.head, len(p.entries) > 0); err != nil {
@@ -108,27 +108,21 @@ func (p *commit) apply(tx *transaction) error {
 	return tx.exec(tx.w.stmts.upsertAnswered, now.row, p.Answered)
 }
 
-// unchanged is the guard of every commit (I1, I3).
-func (p *commit) unchanged(now lifecycle.Head) bool {
-	return now.Seq == p.Seen.Seq && now.Fence == p.Seen.Fence && now.Generation == p.Seen.Generation &&
-		(now.Cancel == nil) == (p.Seen.Cancel == nil)
-}
-
 // MarkCancel implements ledger.Tasks.
-func (l *Ledger) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecycle.CancelMark, fence uint64, op string) error {
+func (l *Ledger) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecycle.CancelMark, fence uint64, _ string) error {
 	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
 		now, err := tx.head(ref)
 		if err != nil {
 			return err
 		}
-		if now.head.Terminal() || now.head.Fence != fence {
+		if now.head.Holder == "" || now.head.Fence != fence {
 			return &ledger.Conflict{Current: plain(now.head)}
 		}
 		if now.head.Cancel != nil {
 			return nil
 		}
 		next := now.head
-		next.Cancel, next.Op = &mark, op
+		next.Cancel = &mark
 		next = plain(next)
 		encoded, err := encodeHead(next)
 		if err != nil {

@@ -39,7 +39,7 @@ func prepareCreation(c ledger.Creation) (p creation, err error) {
 	if len(c.Entries) == 0 {
 		return p, fmt.Errorf("task %s is created without an entry", c.Head.Task)
 	}
-	if err := contiguous(c.Head, c.Entries, 0); err != nil {
+	if err := c.Check(); err != nil {
 		return p, err
 	}
 	p.head, p.key = plain(c.Head), c.Key

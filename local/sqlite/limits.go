@@ -2,9 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-
-	"github.com/holdfast-a2a/holdfast/shared/ledger"
-	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
 // What DynamoDB refuses is refused here too, so that nobody learns of it in
@@ -34,29 +31,4 @@ func (w *weight) add(name string, size int) error {
 		return fmt.Errorf("a commit has at most %d bytes", maxBytes)
 	}
 	return nil
-}
-
-// contiguous checks that entries continue a history of the task that ends at
-// after, and that the head is where they end (I1).
-func contiguous(head lifecycle.Head, entries []lifecycle.Entry, after uint64) error {
-	for i, e := range entries {
-		if want := after + uint64(i) + 1; e.Seq != want {
-			return fmt.Errorf("entry %d has sequence %d, want %d: entries follow without gap", i, e.Seq, want)
-		}
-		if e.Task != head.Task {
-			return fmt.Errorf("entry %d belongs to task %s, the head to %s", i, e.Task, head.Task)
-		}
-	}
-	if want := after + uint64(len(entries)); head.Seq != want {
-		return fmt.Errorf("the head is at sequence %d, its entries end at %d", head.Seq, want)
-	}
-	return nil
-}
-
-func checkCommit(c ledger.Commit) error {
-	ref := c.Seen.Ref()
-	if c.Head.Ref() != ref {
-		return fmt.Errorf("the commit was decided on task %s and is for %s", ref, c.Head.Ref())
-	}
-	return contiguous(c.Head, c.Entries, c.Seen.Seq)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -82,11 +83,12 @@ func (c *call) write(status int, body []byte) {
 	_, _ = c.w.Write(body) // a caller that went away is none of ours
 }
 
-// contentType is application/json on JSON-RPC (§9.1) and application/a2a+json on
-// HTTP+JSON (§11.1), unless the request does not accept that.
+// contentType is application/json on JSON-RPC (§9.1) and beside A2A, and
+// application/a2a+json on HTTP+JSON (§11.1), unless the request does not accept
+// that.
 func (c *call) contentType() string {
 	accept := c.r.Header.Get("Accept")
-	if c.rpc || accept != "" && !strings.Contains(accept, typeA2A) && !strings.Contains(accept, "*/*") && !strings.Contains(accept, "application/*") {
+	if c.rpc || c.beside || accept != "" && !strings.Contains(accept, typeA2A) && !strings.Contains(accept, "*/*") && !strings.Contains(accept, "application/*") {
 		return typeJSON
 	}
 	return typeA2A
@@ -128,8 +130,8 @@ func (c *call) refuse(err error) {
 		}
 	}
 	if k.fault {
-		if c.r.Context().Err() != nil {
-			return // nobody is left to be answered
+		if c.r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+			return // the caller is gone, and that is all
 		}
 		incident := c.NewID()
 		info.Metadata = map[string]string{"incident": incident}

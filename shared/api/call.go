@@ -20,12 +20,15 @@ type call struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	agent *Agent
+	// named says that the address named the agent.
+	named bool
 	who   Principal
 	// rpc says that the binding is JSON-RPC; id is the request's, as it was sent.
 	rpc bool
 	id  []byte
-	// name is the operation, for logs.
-	name string
+	// name is the operation, for logs; beside says that it is none of A2A's.
+	name   string
+	beside bool
 }
 
 // refTo names a task of the caller's tenant.

@@ -42,6 +42,7 @@ func both(t *testing.T, change []func(*world), test func(w *world, c client)) {
 }
 
 func (w *world) client(t testing.TB, rpc bool) client {
+	t.Helper()
 	return client{t: t, base: w.server.URL, http: w.server.Client(), rpc: rpc, head: http.Header{"A2a-Version": {"1.0"}}}
 }
 

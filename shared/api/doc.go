@@ -30,5 +30,7 @@
 //     header does not admit it: then application/json.
 //   - Request bodies are application/json or application/a2a+json, or unlabelled.
 //   - Integers are JSON numbers: "10" is not 10. null is the same as absent (§5.7).
+//   - Requests that a browser makes for another site are refused, for on loopback
+//     nobody is authenticated.
 //   - A duplicate cancellation returns the canceled task (§3.1.5, §3.3.1).
 package api

@@ -77,7 +77,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.refuse(refuse(errRoute, "There is nothing at this address. The agent card is at /.well-known/agent-card.json."))
 		return
 	}
-	c.name, c.rpc = rt.name, rt == routeRPC
+	c.name, c.rpc, c.beside = rt.name, rt == routeRPC, rt.unversioned
 	if !slices.Contains(rt.methods, r.Method) {
 		w.Header().Set("Allow", strings.Join(rt.methods, ", "))
 		c.refuse(refuse(errMethod, "This address takes %s.", strings.Join(rt.methods, ", ")))
@@ -115,7 +115,7 @@ func (c *call) find(path string) (*route, address) {
 		return routeHealth, address{}
 	}
 	if a := c.agentNamed(segments[0]); a != nil {
-		c.agent, segments = a, segments[1:]
+		c.agent, c.named, segments = a, true, segments[1:]
 	}
 	switch len(segments) {
 	case 1:
@@ -201,7 +201,7 @@ func (c *call) choose(tenant string) error {
 		return nil
 	}
 	a := c.agentNamed(tenant)
-	if a == nil || c.agent != &c.Agents[0] {
+	if a == nil || c.named {
 		return refuse(a2a.ErrInvalidParams, "tenant: the parameter names another agent than the address, or one that is not here.")
 	}
 	c.agent = a

@@ -19,8 +19,8 @@ func TestLedger(t *testing.T) {
 	w.must(id, story()...)
 	page := func(query string) object {
 		a := c.send(c.raw(t.Context(), "GET", "/tasks/"+id+"/ledger?"+query, ""))
-		if a.status != 200 {
-			t.Fatalf("%s: %d %.300s", query, a.status, a.raw)
+		if a.status != 200 || a.header.Get("Content-Type") != "application/json" {
+			t.Fatalf("%s: %d %s %.300s", query, a.status, a.header.Get("Content-Type"), a.raw)
 		}
 		return a.result
 	}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"slices"
 
@@ -15,8 +14,11 @@ import (
 // request's. before is asked ahead of the first write.
 func (c *call) offload(ctx context.Context, ref lifecycle.Ref, m *a2a.Message, before func() error) (stored *a2a.Message, moved bool, err error) {
 	out := *m
+	if c.small() {
+		return &out, false, nil
+	}
 	for i, p := range m.Parts {
-		if !large(p) {
+		if p.URL() != "" {
 			continue
 		}
 		content, err := lifecycle.PartContent(p)
@@ -38,22 +40,14 @@ func (c *call) offload(ctx context.Context, ref lifecycle.Ref, m *a2a.Message, b
 		}
 		out.Parts[i] = lifecycle.BlobPart(p, lifecycle.BlobRef{Digest: digest, Bytes: int64(len(content)), Kind: blobKind(p)})
 	}
-	return &out, moved, c.fits(&out)
+	return &out, moved, fits(&out)
 }
 
-// large says whether a part's content may be above the inline limit, without
-// encoding small data.
-func large(p *a2a.Part) bool {
-	switch content := p.Content.(type) {
-	case a2a.Text:
-		return len(content) > lifecycle.MaxInlineBytes
-	case a2a.Raw:
-		return len(content) > lifecycle.MaxInlineBytes
-	case a2a.Data:
-		return true
-	default:
-		return false
-	}
+// small says that no part of the request, nor the whole, can be above a limit:
+// its canonical form is at most a few times as long as what was sent (1e20 has 21
+// digits), and the limits are that far apart.
+func (c *call) small() bool {
+	return c.r.ContentLength >= 0 && c.r.ContentLength <= lifecycle.MaxInlineBytes
 }
 
 func blobKind(p *a2a.Part) string {
@@ -68,11 +62,8 @@ func blobKind(p *a2a.Part) string {
 }
 
 // fits checks what is left of a message against the size of an entry.
-func (c *call) fits(m *a2a.Message) error {
-	if c.r.ContentLength >= 0 && c.r.ContentLength <= lifecycle.MaxMessageBytes {
-		return nil // it was no larger when it came in
-	}
-	encoded, err := json.Marshal(m)
+func fits(m *a2a.Message) error {
+	encoded, err := lifecycle.Canonical(m)
 	if err != nil {
 		return err
 	}

@@ -67,6 +67,7 @@ func TestTenantSelectsTheAgent(t *testing.T) {
 		c.ok("GetTask", object{"id": id, "tenant": "keyed"})
 		c.at("keyed").ok("GetTask", object{"id": id, "tenant": "keyed"})
 		c.at("keyed").ok("CancelTask", object{"id": id, "tenant": ""})
+		c.at("first").refused("GetTask", object{"id": id, "tenant": "keyed"}, "INVALID_PARAMS")
 	})
 }
 

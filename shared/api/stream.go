@@ -23,6 +23,9 @@ type update struct {
 // (A2A §3.1.2). A repeated one streams the task that there is.
 func (c *call) sendStreamingMessage(q request) {
 	cursor, err := c.cursor(q)
+	if err == nil && cursor != nil && q.id != "" {
+		err = c.within(q.id, *cursor) // before the message is committed
+	}
 	if err != nil {
 		c.refuse(err)
 		return
@@ -102,12 +105,28 @@ func (s *stream) open() error {
 			s.missing = append(s.missing, update{seq, body})
 		}
 	})
-	if err == nil && s.cursor != nil && *s.cursor > s.view.Seq() {
-		var r reader
-		r.wrong("Last-Event-ID", "is %d, but the task's last sequence is %d", *s.cursor, s.view.Seq())
-		err = r.err()
+	if err == nil && s.cursor != nil {
+		err = reached(*s.cursor, s.view.Seq())
 	}
 	return err
+}
+
+// within checks a cursor against a task.
+func (c *call) within(id a2a.TaskID, cursor uint64) error {
+	h, err := c.known(id)
+	if err != nil {
+		return err
+	}
+	return reached(cursor, h.Seq)
+}
+
+// reached refuses a cursor that lies beyond the end.
+func reached(cursor, end uint64) error {
+	var r reader
+	if cursor > end {
+		r.wrong("Last-Event-ID", "is %d, but the task's last sequence is %d", cursor, end)
+	}
+	return r.err()
 }
 
 // run sends until the task or the caller is done, or the stream must be cut.

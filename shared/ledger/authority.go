@@ -175,19 +175,10 @@ func collect(c *Commit, next lifecycle.Task) error {
 	return nil
 }
 
-// mark writes first and reads afterwards: a holder that gave its lease back
-// before the mark came will not meet it. That is answered as a conflict, so that
-// the cancellation is decided again, without a holder.
 func (a *Authority) mark(ctx context.Context, t lifecycle.Task, mark lifecycle.CancelMark, op string) (Result, error) {
-	if err := a.persist(ctx, func() error { return a.Ledger.MarkCancel(ctx, t.Ref(), mark, t.Fence, op) }); err != nil {
-		return Result{}, err
-	}
-	h, err := a.Ledger.Head(ctx, t.Ref())
+	err := a.persist(ctx, func() error { return a.Ledger.MarkCancel(ctx, t.Ref(), mark, t.Fence, op) })
 	if err != nil {
 		return Result{}, err
-	}
-	if h.Holder == "" && h.Cancel != nil {
-		return Result{}, &Conflict{Current: h}
 	}
 	t.Cancel = &mark
 	return Result{Task: t, Marked: true}, nil

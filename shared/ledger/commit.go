@@ -9,9 +9,8 @@ import (
 
 // Commit is the one write: entries and everything that belongs to them.
 type Commit struct {
-	// Seen is the head as the caller saw it. The write is refused unless the
-	// ledger's head has the same Seq, Fence, Generation and the same presence of a
-	// cancel mark.
+	// Seen is the head as the caller saw it. The write is refused unless it still
+	// stands (see Stands).
 	Seen lifecycle.Head
 	// Head replaces it. Counters are not part of it.
 	Head lifecycle.Head

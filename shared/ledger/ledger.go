@@ -40,8 +40,9 @@ type Tasks interface {
 	// ErrNotFound: there is no such task.
 	Commit(ctx context.Context, c Commit) error
 	// MarkCancel puts a cancellation on the head for the holder to meet, guarded by
-	// the fence and by the task not having ended, not by the sequence. The first
-	// mark stays. *Conflict: ended, or another fence.
+	// the fence and by somebody holding the lease, not by the sequence. The first
+	// mark stays. Nothing else of the head changes. *Conflict: another fence, or
+	// nobody holds the lease (as when the task has ended).
 	MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecycle.CancelMark, fence uint64, op string) error
 	// Head reads the head. ErrNotFound: there is none.
 	Head(ctx context.Context, ref lifecycle.Ref) (lifecycle.Head, error)

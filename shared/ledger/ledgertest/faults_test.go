@@ -123,7 +123,7 @@ func TestFaultsStale(t *testing.T) {
 		if i == 1 {
 			another := task
 			another.Task = a2a.NewTaskID()
-			if err := memory.Create(t.Context(), ledger.Creation{Head: another.Head}); err != nil {
+			if err := memory.Create(t.Context(), ledger.Creation{Head: another.Head, Entries: []lifecycle.Entry{{Task: another.Task, Seq: another.Seq}}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -27,6 +27,7 @@ func guardFields(b *bench) {
 		"a later fence":        func(h *lifecycle.Head) { h.Fence++ },
 		"an older generation":  func(h *lifecycle.Head) { h.Generation-- },
 		"a younger generation": func(h *lifecycle.Head) { h.Generation++ },
+		"another holder":       func(h *lifecycle.Head) { h.Holder = "another" },
 		"a cancel mark":        func(h *lifecycle.Head) { h.Cancel = &lifecycle.CancelMark{At: h.AcceptedAt} },
 	} {
 		seen := t

@@ -86,7 +86,7 @@ func (m *Memory) Create(ctx context.Context, c ledger.Creation) error {
 		return err
 	}
 	defer leave()
-	if err := weigh(c.Entries, len(c.Entries)+2); err != nil {
+	if err := c.Check(); err != nil {
 		return err
 	}
 	if c.Key != nil {
@@ -113,15 +113,10 @@ func (m *Memory) Create(ctx context.Context, c ledger.Creation) error {
 // Commit implements ledger.Tasks.
 func (m *Memory) Commit(ctx context.Context, c ledger.Commit) error {
 	return m.within(ctx, c.Seen.Ref(), func(r *record) error {
-		items := 1 + len(c.Entries) + len(c.Artifacts) + len(c.Chunks) + len(c.Receipts)
-		if c.Answered != 0 {
-			items++
-		}
-		if err := weigh(c.Entries, items); err != nil {
+		if err := c.Check(); err != nil {
 			return err
 		}
-		h := r.head
-		if h.Seq != c.Seen.Seq || h.Fence != c.Seen.Fence || h.Generation != c.Seen.Generation || (h.Cancel == nil) != (c.Seen.Cancel == nil) {
+		if !ledger.Stands(c.Seen, r.head) {
 			return r.conflict(c.Seen.Seq)
 		}
 		if err := r.fresh(c); err != nil {
@@ -164,7 +159,7 @@ func (m *Memory) append(r *record, h lifecycle.Head, entries []lifecycle.Entry) 
 func (m *Memory) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecycle.CancelMark, fence uint64, _ string) error {
 	return m.within(ctx, ref, func(r *record) error {
 		switch {
-		case r.head.Terminal() || r.head.Fence != fence:
+		case r.head.Holder == "" || r.head.Fence != fence:
 			return r.conflict(r.head.Seq)
 		case r.head.Cancel == nil:
 			r.head.Cancel = &mark

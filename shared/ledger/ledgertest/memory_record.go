@@ -11,31 +11,6 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
-// DynamoDB's limits, which every ledger keeps (TransactWriteItems, API
-// reference).
-const (
-	maxItems     = 100
-	maxItemBytes = 400 << 10
-	maxAllBytes  = 4 << 20
-	envelope     = 1000 // bytes of an entry beside its payload, about
-)
-
-// weigh refuses a transaction that DynamoDB would refuse.
-func weigh(entries []lifecycle.Entry, items int) error {
-	all := 0
-	for _, e := range entries {
-		size := len(e.Payload) + envelope
-		if size > maxItemBytes {
-			return fmt.Errorf("entry %d has %d bytes, the limit is %d", e.Seq, size, maxItemBytes)
-		}
-		all += size
-	}
-	if items > maxItems || all > maxAllBytes {
-		return fmt.Errorf("a transaction of %d items and %d bytes, the limits are %d and %d", items, all, maxItems, maxAllBytes)
-	}
-	return nil
-}
-
 // conflict tells what is there instead of what a caller saw.
 func (r *record) conflict(seen uint64) *ledger.Conflict {
 	c := &ledger.Conflict{Current: copyHead(r.head)}
