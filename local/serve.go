@@ -132,7 +132,7 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) error {
 // serveUntil serves until the context ends, then stops gracefully: first the
 // node, so that open streams end, then the server.
 func serveUntil(ctx context.Context, listener net.Listener, n *node.Node) error {
-	server := &http.Server{Handler: n.Handler, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: loopbackOnly(n.Handler), ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {

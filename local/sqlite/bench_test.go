@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +19,6 @@ import (
 // The benchmarks measure the ledger alone: heads and entries of the agreed size
 // that no rule has decided on. Each writer runs tasks of eight commits.
 const (
-	benchWriters = 32
 	benchCommits = 8
 	benchPayload = 512
 	benchHead    = 1 << 10
@@ -83,10 +84,15 @@ func benchWriter(ctx context.Context, l *Ledger, next func() bool) (took []time.
 	}
 }
 
+// BenchmarkCommit reports how many commits shared a sync of the disk, so that
+// the figure can be held against what the disk can do (BenchmarkSync).
 func BenchmarkCommit(b *testing.B) {
-	for _, o := range []Options{{}, {NoSync: true}} {
-		b.Run(fmt.Sprintf("writers=%d/synchronous=%s", benchWriters, o.synchronous()), func(b *testing.B) {
-			l := open(b, b.TempDir(), o)
+	for _, c := range []struct {
+		writers int
+		options Options
+	}{{1, Options{}}, {32, Options{}}, {128, Options{}}, {32, Options{NoSync: true}}} {
+		b.Run(fmt.Sprintf("writers=%d/synchronous=%s", c.writers, c.options.synchronous()), func(b *testing.B) {
+			l := open(b, b.TempDir(), c.options)
 			var mu sync.Mutex
 			var all []time.Duration
 			left := b.N
@@ -98,7 +104,7 @@ func BenchmarkCommit(b *testing.B) {
 			}
 			var writers sync.WaitGroup
 			b.ResetTimer()
-			for range benchWriters {
+			for range c.writers {
 				writers.Go(func() {
 					took, err := benchWriter(b.Context(), l, next)
 					if err != nil {
@@ -119,6 +125,67 @@ func BenchmarkCommit(b *testing.B) {
 			b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "p50-ms")
 			b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, "p99-ms")
 			b.ReportMetric(float64(all[len(all)-1].Microseconds())/1000, "max-ms")
+		})
+	}
+}
+
+// BenchmarkSync is what the disk can do: writes of one page, each synced, over
+// bytes that are there already.
+func BenchmarkSync(b *testing.B) {
+	const page, pages = 4096, 1000
+	f, err := os.Create(filepath.Join(b.TempDir(), "file"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(make([]byte, page*pages)); err != nil {
+		b.Fatal(err)
+	}
+	buf := make([]byte, page)
+	for i := 0; b.Loop(); i++ {
+		if _, err := f.WriteAt(buf, int64(i%pages)*page); err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Sync(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "syncs/s")
+}
+
+// BenchmarkOpen opens a ledger after a crash: the log is full, and the file is
+// as large as the check of every page allows, or larger.
+func BenchmarkOpen(b *testing.B) {
+	for _, commits := range []int{1_000, 20_000, 100_000} {
+		b.Run(fmt.Sprintf("commits=%d", commits), func(b *testing.B) {
+			dir := b.TempDir()
+			l := open(b, dir, Options{NoSync: true})
+			left := commits
+			if _, err := benchWriter(b.Context(), l, func() bool { left--; return left >= 0 }); err != nil {
+				b.Fatal(err)
+			}
+			crashed := contents(b, dir)
+			delete(crashed, fileName+"-shm")
+			for b.Loop() {
+				b.StopTimer()
+				dir := b.TempDir()
+				lay(b, dir, crashed)
+				b.StartTimer()
+				l, err := Open(dir, Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := l.Create(b.Context(), benchTask(lifecycle.Ref{Tenant: "local", Task: a2a.NewTaskID()})); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if err := l.Close(); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(len(crashed[fileName])>>20), "MiB-file")
+			b.ReportMetric(float64(len(crashed[logName])>>20), "MiB-log")
 		})
 	}
 }

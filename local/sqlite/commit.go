@@ -32,7 +32,7 @@ func prepareCommit(c ledger.Commit) (p commit, err error) {
 	if err := c.Check(); err != nil {
 		return p, err
 	}
-	c.Head = plain(c.Head)
+	c.Head, c.Entries = plain(c.Head), own(c.Entries)
 	p.Commit = c
 	var w weight
 	if p.head, err = encodeHead(c.Head); err != nil {
@@ -81,7 +81,7 @@ func (p *commit) apply(tx *transaction) error {
 	if !ledger.Stands(p.Seen, now.head) {
 		return tx.conflict(now, p.Seen.Seq)
 	}
-	if err := tx.setHead(now, p.Head, p.head, len(p.entries) > 0); err != nil {
+	if err := tx.setHead(now, p.Head, p.head, p.Entries); err != nil {
 		return err
 	}
 	if err := tx.append(now.row, p.entries); err != nil {
@@ -128,7 +128,7 @@ func (l *Ledger) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecyc
 		if err != nil {
 			return err
 		}
-		return tx.setHead(now, next, encoded, false)
+		return tx.setHead(now, next, encoded, nil)
 	}})
 }
 

@@ -30,6 +30,7 @@ func (l *Ledger) Create(ctx context.Context, c ledger.Creation) error {
 type creation struct {
 	head    lifecycle.Head
 	encoded []byte
+	history []lifecycle.Entry
 	entries []encodedEntry
 	key     *ledger.Key
 	note    []byte
@@ -42,7 +43,7 @@ func prepareCreation(c ledger.Creation) (p creation, err error) {
 	if err := c.Check(); err != nil {
 		return p, err
 	}
-	p.head, p.key = plain(c.Head), c.Key
+	p.head, p.key, p.history = plain(c.Head), c.Key, own(c.Entries)
 	if p.encoded, err = encodeHead(p.head); err != nil {
 		return p, err
 	}
@@ -99,7 +100,7 @@ func (p creation) insert(tx *transaction) error {
 		return err
 	}
 	row := tx.w.conn.LastInsertRowID()
-	tx.touched[h.Ref()] = touchedHead{stored: stored{row, h}, appended: true}
+	tx.touched[h.Ref()] = touchedHead{stored: stored{row, h, tail{}.and(p.history)}, appended: true}
 	if err := tx.append(row, p.entries); err != nil || p.key == nil {
 		return err
 	}

@@ -32,6 +32,16 @@
 // and never repeat: when the last entries are purged, a trigger remembers how
 // far the positions had come.
 //
+// # The driver
+//
+// github.com/ncruces/go-sqlite3 is SQLite translated to Go: no C compiler, and
+// prepared statements without database/sql in between. Against the two drivers
+// over modernc.org/sqlite it spends about a third less processor time and half
+// the memory for the same commits. What decided is the version of SQLite:
+// zombiezen.com/go/sqlite v1.4.2 carries 3.49.2, which has the bug that is fixed
+// in 3.51.3, where a log that is reset while two connections are at work can
+// damage the file (sqlite.org/wal.html).
+//
 // # One process
 //
 // Open takes a lock on the folder that the operating system gives back when the

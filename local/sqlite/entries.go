@@ -60,6 +60,11 @@ func (tx *transaction) append(row int64, entries []encodedEntry) error {
 func (l *Ledger) Entries(ctx context.Context, ref lifecycle.Ref, after uint64, limit int) ([]lifecycle.Entry, error) {
 	const entriesAfter = `SELECT e.envelope, e.payload FROM tasks t JOIN entries e ON e.task = t.row
 		WHERE t.tenant = ? AND t.task = ? AND e.seq > ? ORDER BY e.seq LIMIT ?`
+	if s, known := l.writer.heads.get(ref); known && l.pool.open() {
+		if recent, here := s.tail.after(after, limit); here {
+			return recent, ctx.Err()
+		}
+	}
 	var out []lifecycle.Entry
 	err := l.pool.query(ctx, entriesAfter, func(row *sqlite3.Stmt) error {
 		e, err := decodeEntry(row.ColumnRawBlob(0), row.ColumnRawBlob(1))

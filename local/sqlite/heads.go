@@ -10,10 +10,12 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
-// stored is a head and the row that it is in.
+// stored is a head, the row that it is in, and the entries before it that are in
+// memory.
 type stored struct {
 	row  int64
 	head lifecycle.Head
+	tail tail
 }
 
 // heads remembers committed heads. Only the writer puts them in, after the
@@ -25,6 +27,7 @@ type heads struct {
 	max   int
 	byRef map[lifecycle.Ref]*list.Element
 	order *list.List // of stored, most recently used first
+	bytes int        // of all tails
 }
 
 func newHeads(limit int) *heads {
@@ -50,7 +53,9 @@ func (h *heads) put(s stored) {
 	defer h.mu.Unlock()
 	ref := s.head.Ref()
 	e, ok := h.byRef[ref]
+	h.bytes += s.tail.bytes
 	if ok {
+		h.bytes -= tailOf(e)
 		e.Value = s
 		h.order.MoveToFront(e)
 	} else {
@@ -59,6 +64,7 @@ func (h *heads) put(s stored) {
 	}
 	if len(h.byRef) > h.max {
 		last := h.order.Back()
+		h.bytes -= tailOf(last)
 		if s, ok := h.order.Remove(last).(stored); ok {
 			delete(h.byRef, s.head.Ref())
 		}
@@ -66,6 +72,17 @@ func (h *heads) put(s stored) {
 	if s.head.Terminal() && h.byRef[ref] == e {
 		h.order.MoveToBack(e)
 	}
+	for at := h.order.Back(); h.bytes > maxTails && at != nil; at = at.Prev() {
+		h.bytes -= tailOf(at)
+		s, _ := at.Value.(stored)
+		s.tail = tail{}
+		at.Value = s
+	}
+}
+
+func tailOf(e *list.Element) int {
+	s, _ := e.Value.(stored)
+	return s.tail.bytes
 }
 
 func (h *heads) len() int {

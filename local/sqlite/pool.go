@@ -43,12 +43,10 @@ func (p *pool) query(ctx context.Context, sql string, scan func(*sqlite3.Stmt) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var r *reader
-	select {
-	case <-p.closed:
+	if !p.open() {
 		return ErrClosed
-	default:
 	}
+	var r *reader
 	select {
 	case r = <-p.free:
 	case <-ctx.Done():
@@ -62,6 +60,15 @@ func (p *pool) query(ctx context.Context, sql string, scan func(*sqlite3.Stmt) e
 		return unavailable(err)
 	}
 	return readError(query(s, scan, args...))
+}
+
+func (p *pool) open() bool {
+	select {
+	case <-p.closed:
+		return false
+	default:
+		return true
+	}
 }
 
 // queryRow is query for at most one row.

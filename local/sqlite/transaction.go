@@ -76,7 +76,7 @@ func (tx *transaction) head(ref lifecycle.Ref) (touchedHead, error) {
 }
 
 // setHead writes a head, and its indexed columns if they differ.
-func (tx *transaction) setHead(old touchedHead, next lifecycle.Head, encoded []byte, appended bool) error {
+func (tx *transaction) setHead(old touchedHead, next lifecycle.Head, encoded []byte, added []lifecycle.Entry) error {
 	a, b := columnsOf(old.head), columnsOf(next)
 	var err error
 	switch {
@@ -88,7 +88,7 @@ func (tx *transaction) setHead(old touchedHead, next lifecycle.Head, encoded []b
 		err = tx.exec(tx.w.stmts.updateStatus, encoded, b.state, b.statusAt, b.expiresAt(), b.dueAt(), old.row)
 	}
 	if err == nil {
-		tx.touched[next.Ref()] = touchedHead{stored: stored{old.row, next}, appended: old.appended || appended}
+		tx.touched[next.Ref()] = touchedHead{stored: stored{old.row, next, old.tail.and(added)}, appended: old.appended || len(added) > 0}
 	}
 	return err
 }

@@ -102,6 +102,8 @@ func (c *call) rejected(ctx context.Context, ref lifecycle.Ref, messageID string
 		}
 	case lifecycle.PauseExpired:
 		out = refuse(a2a.ErrUnsupportedOperation, "The reply came after the deadline: %s.", r.Detail)
+	case lifecycle.InvalidContent:
+		out = unfit(r)
 	case lifecycle.IllegalTransition:
 		out = refuse(a2a.ErrUnsupportedOperation, "The task waits for no message; send one when it is input-required.")
 	default:
@@ -109,6 +111,12 @@ func (c *call) rejected(ctx context.Context, ref lifecycle.Ref, messageID string
 	}
 	out.task = ref.Task
 	return out
+}
+
+// unfit is a message that the rules do not take, though it was read: it is the
+// caller's to correct.
+func unfit(r *lifecycle.Rejection) *refusal {
+	return refuse(a2a.ErrInvalidParams, "message: %s.", r.Detail)
 }
 
 // keep records a rejection. The answer does not depend on it.

@@ -76,6 +76,9 @@ func (c *call) submit(q request) (*follower, bool, error) {
 		}
 		return c.submitted(taken.Note, digest)
 	}
+	if rejection, ok := errors.AsType[*lifecycle.Rejection](err); ok {
+		return nil, false, unfit(rejection)
+	}
 	if err != nil {
 		return nil, false, err
 	}

@@ -115,7 +115,7 @@ func (v *View) Task() *a2a.Task {
 	meta, own := stamp(v.fold.Seq, v.fold.Chain)
 	t.Metadata = meta
 	if p := v.fold.Pause; p != nil {
-		own["pause"], own["pauseDeadline"] = p.Number, p.DeadlineAt
+		own["pause"], own["pauseDeadline"] = p.Number, p.DeadlineAt.Format("2006-01-02T15:04:05.000Z07:00")
 	}
 	return &t
 }
