@@ -111,7 +111,7 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", s.addr)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.addr)
 	if err != nil {
 		return err
 	}

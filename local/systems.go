@@ -48,19 +48,24 @@ func startSystems(addr string, grants []byte, out io.Writer) (stop func(), err e
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", addr)
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("the systems of the worked example: %w", err)
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			fmt.Fprintln(out, "the systems under review:", err)
+		}
+	}()
 	fmt.Fprintf(out, "the systems under review are on http://%s\n", listener.Addr())
 	return func() {
 		handler.Release()
-		if err := server.Close(); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Close(); err != nil {
 			fmt.Fprintln(out, "the systems under review:", err)
 		}
-		<-failed
+		<-ended
 	}, nil
 }

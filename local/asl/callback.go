@@ -39,7 +39,7 @@ func (r *Runtime) callBack(token string, output json.RawMessage, fault *Error) e
 	}
 	r.take(e, e.turn)
 	r.goroutines++
-	t := e.at.state.(*task)
+	t, _ := e.at.state.(*task) // only a task issues tokens
 	go func() { r.work(e, t.conclude(r, e, output, fault)) }()
 	return nil
 }

@@ -101,7 +101,7 @@ func serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", *addr)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", *addr)
 	if err != nil {
 		return errors.Join(err, book.Close())
 	}

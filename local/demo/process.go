@@ -27,7 +27,7 @@ type process struct {
 func startProcess(dir, name, binary string, args ...string) (*process, error) {
 	p := &process{
 		name: name, output: filepath.Join(dir, name+".out"), log: filepath.Join(dir, name+".log"),
-		cmd:    exec.Command(binary, args...), //nolint:gosec // what it has just built
+		cmd:    exec.Command(binary, args...), //nolint:noctx,gosec // what it has just built; its end is its own business: it is killed by name
 		exited: make(chan struct{}),
 	}
 	output, err := os.Create(p.output)

@@ -114,7 +114,7 @@ func TestAnswerTwice(t *testing.T) {
 		if told != 1 {
 			t.Errorf("told %d times", told)
 		}
-		if !(same == 16 && others == 0) && !(same == 0 && others == 1) {
+		if all, one := same == 16 && others == 0, same == 0 && others == 1; !all && !one {
 			t.Errorf("%d times the same answer and %d others were taken; want all of the first or one of the second", same, others)
 		}
 		w.verify(p.ID)

@@ -65,9 +65,15 @@ func (d *Dispatcher) Submitted(ctx context.Context, h lifecycle.Head) error {
 
 // Answered resumes the execution that is parked on a pause which a commit has
 // closed. When it has not parked yet, it finds the mark of that commit itself.
-// When there is no such execution any more, a new one takes over.
+// When there is no such execution any more, a new one takes over; so it does from
+// one that has had many turns, which is resumed to find that and to end.
 func (d *Dispatcher) Answered(ctx context.Context, h lifecycle.Head, pause int) error {
 	ref := h.Ref()
+	if h.Turns >= lifecycle.MaxTurns && !h.Terminal() {
+		if err := d.Restart(ctx, ref); err != nil {
+			return err
+		}
+	}
 	parked, err := d.Authority.Ledger.Parked(ctx, ref, pause)
 	if err != nil || parked.Token.Value == "" {
 		return err
@@ -101,32 +107,36 @@ func (d *Dispatcher) Await(ctx context.Context, ref lifecycle.Ref, pause int, to
 // Restart raises the generation and starts the execution that takes over. A task
 // that has ended meanwhile, is paused or is being run needs none.
 func (d *Dispatcher) Restart(ctx context.Context, ref lifecycle.Ref) error {
-	return d.restart(ctx, ref, false)
+	_, err := d.restart(ctx, ref, false)
+	return err
 }
 
 // Recover is Restart with the proof that no process which could hold a lease is
 // alive: the lease is taken at once instead of being waited for.
 func (d *Dispatcher) Recover(ctx context.Context, ref lifecycle.Ref) error {
-	return d.restart(ctx, ref, true)
+	_, err := d.restart(ctx, ref, true)
+	return err
 }
 
-func (d *Dispatcher) restart(ctx context.Context, ref lifecycle.Ref, holderGone bool) error {
+// restart says whether the task has a new execution.
+func (d *Dispatcher) restart(ctx context.Context, ref lifecycle.Ref, holderGone bool) (bool, error) {
 	t, err := d.Authority.Load(ctx, ref)
 	if err != nil {
-		return err
+		return false, err
 	}
 	res, err := d.Authority.Do(ctx, t, lifecycle.Restart{HolderGone: holderGone, Grace: d.Grace}, lifecycle.Source{Producer: "dispatch"}, ledger.Extra{})
 	if _, refused := errors.AsType[*lifecycle.Rejection](err); refused {
-		return nil
+		return false, nil
 	}
 	if err != nil || res.Task.Terminal() {
-		return err
+		return false, err
 	}
-	return d.Submitted(ctx, res.Task.Head)
+	return true, d.Submitted(ctx, res.Task.Head)
 }
 
 // handOver lets the next generation go on when an execution has had many turns,
-// well before the state machine's limit on its history.
+// well before the state machine's limit on its history. Where there is none to be
+// had just now, the execution goes on by itself.
 func (d *Dispatcher) handOver(ctx context.Context, in Input, out lifecycle.Outcome) (lifecycle.Outcome, error) {
 	if out.Word != lifecycle.WordContinue && out.Word != lifecycle.WordWait {
 		return out, nil
@@ -135,7 +145,8 @@ func (d *Dispatcher) handOver(ctx context.Context, in Input, out lifecycle.Outco
 	if err != nil || h.Turns < lifecycle.MaxTurns || h.Generation != in.Generation {
 		return out, err
 	}
-	if err := d.Restart(ctx, in.Ref()); err != nil {
+	raised, err := d.restart(ctx, in.Ref(), false)
+	if err != nil || !raised {
 		return out, err
 	}
 	return lifecycle.Outcome{Word: lifecycle.WordDone}, nil

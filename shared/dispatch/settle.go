@@ -42,9 +42,10 @@ func (d *Dispatcher) Settle(ctx context.Context, in Input, execution string) (li
 }
 
 // afterTrouble waits after a failed Run; an execution whose pause was answered
-// while its state failed goes on at once.
+// while its state failed goes on at once. An answer is news for a moment only:
+// where every Run fails, as on a full disk, going on at once would be a circle.
 func (d *Dispatcher) afterTrouble(h lifecycle.Head, now time.Time) lifecycle.Outcome {
-	if h.Holder == "" && h.MessageSeq == h.Seq {
+	if h.Holder == "" && h.MessageSeq == h.Seq && now.Sub(h.StatusAt) < troubleWait {
 		return lifecycle.Outcome{Word: lifecycle.WordContinue}
 	}
 	return lifecycle.WaitFor(max(troubleWait, h.NextAt.Sub(now)))

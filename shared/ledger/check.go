@@ -18,7 +18,7 @@ const (
 	envelopeBytes = 2_000
 )
 
-// ErrTooLarge: the write is beyond a limit of the ledger, and always will be.
+// ErrTooLarge is a write beyond a limit of the ledger: it never will be taken.
 var ErrTooLarge = errors.New("too large for a commit")
 
 // Check refuses what no adapter takes: entries that do not continue the history

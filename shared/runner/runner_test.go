@@ -200,7 +200,7 @@ func TestPermanentErrorFailsAtOnce(t *testing.T) {
 // What the rules refuse for good fails the task instead of being tried for ever:
 // an open artifact (case 44's neighbour), an append to nothing (case 44).
 func TestRefusedReportsFailTheTask(t *testing.T) {
-	text := func(s string) *a2a.Part { return a2a.NewTextPart(s) }
+	text := a2a.NewTextPart
 	for name, run := range map[string]func(context.Context, task) (agent.Next, error){
 		"open artifact": func(_ context.Context, t task) (agent.Next, error) {
 			t.Emit(agent.Chunk{Artifact: "x", Part: text("1")})

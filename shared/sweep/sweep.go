@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -36,6 +37,10 @@ type Sweeper struct {
 	// run.
 	Page, Most int
 	Logger     *slog.Logger
+
+	mu sync.Mutex
+	// next is where a run had to stop that had looked at Most tasks, nil at the end.
+	next *ledger.DueCursor
 }
 
 // Found counts what one run did.
@@ -48,15 +53,15 @@ type Found struct {
 	Failed    int // could not be handled; the next run tries again
 }
 
-// Run sweeps once. It advances past everything that it looked at, so that no
-// number of tasks it must skip keeps it from the others. An error about one task
-// does not end the run.
+// Run sweeps once. It advances past everything that it looked at, and goes on
+// where the last run had to stop, so that no number of tasks it must skip keeps it
+// from the others. An error about one task does not end the run.
 func (s *Sweeper) Run(ctx context.Context) (Found, error) {
 	var f Found
-	var after *ledger.DueCursor
+	after := s.from()
 	now := s.Authority.Now()
 	for f.Looked < s.Most {
-		page, err := s.Authority.Ledger.Due(ctx, now, after, s.Page)
+		page, err := s.Authority.Ledger.Due(ctx, now, after, min(s.Page, s.Most-f.Looked))
 		if err != nil {
 			return f, err
 		}
@@ -74,7 +79,24 @@ func (s *Sweeper) Run(ctx context.Context) (Found, error) {
 			break
 		}
 	}
+	s.goOn(after)
 	return f, nil
+}
+
+// from takes the place where the last run stopped. A run that fails leaves none:
+// the next one begins anew.
+func (s *Sweeper) from() *ledger.DueCursor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	after := s.next
+	s.next = nil
+	return after
+}
+
+func (s *Sweeper) goOn(after *ledger.DueCursor) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = after
 }
 
 func (s *Sweeper) look(ctx context.Context, ref lifecycle.Ref, f *Found) error {

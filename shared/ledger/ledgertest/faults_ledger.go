@@ -82,11 +82,15 @@ func (l *faultyLedger) Watch(ctx context.Context, ref lifecycle.Ref, after uint6
 	return write(ctx, l.faults, "Watch", func(ctx context.Context) error {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		returned := make(chan error, 1)
-		go func() { returned <- l.inner.Watch(ctx, ref, after) }()
+		var answer error
+		returned := make(chan struct{})
+		go func() {
+			defer close(returned)
+			answer = l.inner.Watch(ctx, ref, after)
+		}()
 		select {
-		case err := <-returned:
-			return err
+		case <-returned:
+			return answer
 		case <-l.faults.Crash.Done():
 			stop()
 			<-returned

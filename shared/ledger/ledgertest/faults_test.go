@@ -140,7 +140,7 @@ func TestSeeded(t *testing.T) {
 		}
 		return out
 	}
-	if faults(1) != faults(1) || faults(1) == faults(2) {
+	if one, again := faults(1), faults(1); one != again || one == faults(2) {
 		t.Errorf("seeds 1, 1, 2 give\n%s\n%s\n%s", faults(1), faults(1), faults(2))
 	}
 }

@@ -35,7 +35,7 @@ var cancelGrant = contest{
 		case lifecycle.RejectedFor(errs[1], lifecycle.PostTerminal) && !res.Marked:
 			return "canceled at once", same("the state", after.State, lifecycle.Canceled)
 		case errs[1] == nil && res.Marked && after.Cancel != nil:
-			return "the grant was first", d.meets(ctx, held, lifecycle.Canceled)
+			return "the grant was first", d.meets(ctx, held)
 		default:
 			return "", fmt.Errorf("marked %t, the grant was told %w", res.Marked, errs[1])
 		}
@@ -43,7 +43,7 @@ var cancelGrant = contest{
 }
 
 // meets lets a holder report once more, and wants the task canceled.
-func (d *desk) meets(ctx context.Context, held lifecycle.Task, want any) error {
+func (d *desk) meets(ctx context.Context, held lifecycle.Task) error {
 	if _, err := d.report(ctx, held, progress()); err != nil {
 		return fmt.Errorf("the holder that meets the mark: %w", err)
 	}
@@ -54,7 +54,7 @@ func (d *desk) meets(ctx context.Context, held lifecycle.Task, want any) error {
 	if n := typesOf(entries, lifecycle.TypeCancelRequested); n != 1 {
 		return fmt.Errorf("%d requests to cancel in the history", n)
 	}
-	return same("the state", after.State, want)
+	return same("the state", after.State, lifecycle.Canceled)
 }
 
 // markProgress cancels while the holder reports: it meets the mark with this
@@ -81,7 +81,7 @@ var markProgress = contest{
 		if after.Terminal() {
 			return "the mark was first", same("the state", after.State, lifecycle.Canceled)
 		}
-		return "the progress was first", d.meets(ctx, held, lifecycle.Canceled)
+		return "the progress was first", d.meets(ctx, held)
 	},
 }
 
@@ -177,9 +177,9 @@ var markIntent = contest{
 		_, refused := errors.AsType[*ledger.Conflict](errs[1])
 		switch {
 		case errs[1] == nil && len(effects) == 1:
-			return "the intent was first", d.meets(ctx, t, lifecycle.Canceled)
+			return "the intent was first", d.meets(ctx, t)
 		case refused && len(effects) == 0:
-			return "the mark was first", d.meets(ctx, t, lifecycle.Canceled)
+			return "the mark was first", d.meets(ctx, t)
 		default:
 			return "", fmt.Errorf("the intent was told %w, and %d are recorded", errs[1], len(effects))
 		}
