@@ -16,19 +16,17 @@ import (
 // Gateway"). What a greedy path parameter matched is free of both.
 func split(e events.APIGatewayProxyRequest) (base, path string) {
 	whole := rooted(e.Path)
-	from := 0
-	if greedy, ok := matched(e); ok {
-		from = tail(whole, greedy)
+	if match, ok := matched(e); ok {
+		if i := tail(whole, match); i >= 0 {
+			base, whole = whole[:i], whole[i:]
+		}
 	}
-	base, path = whole[:from], whole[from:]
-	if path == "" {
-		path = "/"
+	if full := e.RequestContext.Path; full != "" {
+		if i := tail(full, whole); i >= 0 {
+			base = full[:i]
+		}
 	}
-	full := e.RequestContext.Path
-	if before, ok := strings.CutSuffix(strings.TrimSuffix(full, "/"), strings.TrimSuffix(path, "/")); ok {
-		base = before
-	}
-	return strings.TrimSuffix(base, "/"), path
+	return base, rooted(whole)
 }
 
 // matched is the path as the API's resource sees it.
@@ -42,7 +40,7 @@ func matched(e events.APIGatewayProxyRequest) (string, bool) {
 }
 
 // tail finds where in a path the part begins that equals the match, whether either
-// of the two is percent-encoded or not: AWS does not say. Without one it is 0.
+// of the two is percent-encoded or not: AWS does not say. Without one it is -1.
 func tail(path, match string) int {
 	want := strings.TrimSuffix(plain(match), "/")
 	for i := range len(path) + 1 {
@@ -53,7 +51,7 @@ func tail(path, match string) int {
 			return i
 		}
 	}
-	return 0
+	return -1
 }
 
 func plain(s string) string {

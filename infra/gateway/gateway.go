@@ -70,15 +70,21 @@ func Handler(h http.Handler, o Options) Function {
 		ctx, cancel, writeBy := within(ctx, o.Reserve)
 		w, b := newResponse(e.HTTPMethod, writeBy, cancel, o.Logger)
 		r, err := newRequest(ctx, e)
+		serving := h
 		if err != nil {
-			h = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				http.Error(w, "The request cannot be read: "+err.Error()+".", http.StatusBadRequest)
-			})
+			serving = unreadable(err)
 		}
-		go serve(h, w, r, o.Logger)
+		go serve(serving, w, r, o.Logger)
 		<-w.begun
 		return &events.APIGatewayProxyStreamingResponse{StatusCode: w.status, MultiValueHeaders: w.sent, Body: b}, nil
 	}
+}
+
+// unreadable answers what is no request.
+func unreadable(err error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "The request cannot be read: "+err.Error()+".", http.StatusBadRequest)
+	})
 }
 
 // within ends the context a reserve before its deadline, and says by when what was

@@ -201,11 +201,21 @@ func (n *Node) sweepOften() {
 	}
 }
 
-// Stop ends the node: running steps are told and may commit where they are;
-// nothing new begins. The ledger stays open.
+// lastWords is how long a step that was told to stop may take to return, and its
+// lease to be given back.
+const lastWords = 5 * time.Second
+
+// Stop ends the node: nothing new begins, and running steps may come to their end,
+// which is committed. Those that have not when ctx ends are told, and give their
+// lease back. An error means that something runs on. The ledger stays open.
 func (n *Node) Stop(ctx context.Context) error {
 	n.stop()
 	n.done.Wait()
+	if n.runtime.Stop(ctx) == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
 	return n.runtime.Stop(ctx)
 }
 

@@ -65,15 +65,9 @@ type Input struct {
 // Run runs one invocation. An error means trouble with the infrastructure; the
 // task is as it was after its last commit.
 func (r *Runner) Run(ctx context.Context, in Input) (lifecycle.Outcome, error) {
-	t, err := r.Authority.Load(ctx, in.Ref)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return lifecycle.Outcome{Word: lifecycle.WordDone}, nil
-	}
-	if err != nil {
-		return lifecycle.Outcome{}, err
-	}
-	if out, rest := lifecycle.AtRest(t.Head, in.Generation, in.Execution, r.Authority.Now()); rest {
-		return out, nil
+	t, out, rest, err := r.look(ctx, in)
+	if err != nil || rest {
+		return out, err
 	}
 	ag, known := r.Agents.Lookup(t.Agent, t.AgentVersion)
 	if !known {
@@ -101,20 +95,26 @@ func (r *Runner) Run(ctx context.Context, in Input) (lifecycle.Outcome, error) {
 	return s.run(ctx)
 }
 
+// look reads the task, and answers when nothing of it is to be run now.
+func (r *Runner) look(ctx context.Context, in Input) (t lifecycle.Task, out lifecycle.Outcome, rest bool, err error) {
+	t, err = r.Authority.Load(ctx, in.Ref)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return t, lifecycle.Outcome{Word: lifecycle.WordDone}, true, nil
+	}
+	if err == nil {
+		out, rest = lifecycle.AtRest(t.Head, in.Generation, in.Execution, r.Authority.Now())
+	}
+	return t, out, rest, err
+}
+
 // lookAgain answers for a task that is not as it was thought to be. Whatever
 // cannot be answered at once is left to the next invocation.
 func (r *Runner) lookAgain(ctx context.Context, in Input) (lifecycle.Outcome, error) {
-	t, err := r.Authority.Load(ctx, in.Ref)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return lifecycle.Outcome{Word: lifecycle.WordDone}, nil
+	_, out, rest, err := r.look(ctx, in)
+	if err == nil && !rest {
+		out = lifecycle.Outcome{Word: lifecycle.WordContinue}
 	}
-	if err != nil {
-		return lifecycle.Outcome{}, err
-	}
-	if out, rest := lifecycle.AtRest(t.Head, in.Generation, in.Execution, r.Authority.Now()); rest {
-		return out, nil
-	}
-	return lifecycle.Outcome{Word: lifecycle.WordContinue}, nil
+	return out, err
 }
 
 func (r *Runner) source(in Input, fence uint64) lifecycle.Source {

@@ -3,7 +3,6 @@ package sweep_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -125,7 +124,6 @@ func TestStaleIndex(t *testing.T) {
 	}
 	expiring := d.task(grant(), pause(grace, ""))
 	faults := &ledgertest.Faults{Plan: ledgertest.On("Due", ledgertest.Stale, 2, 3)}
-	d.told.run = true
 	d.sweeper.Authority = &ledger.Authority{Ledger: faults.Ledger(d.memory), Now: d.clock.Now, NewID: a2a.NewMessageID}
 	d.clock.Advance(grace)
 	d.sweep(sweep.Found{Looked: 4, Restarted: 3, Expired: 1})
@@ -134,55 +132,4 @@ func TestStaleIndex(t *testing.T) {
 	d.sweep(sweep.Found{Looked: 4, Skipped: 4})
 	d.sweep(untouched)
 	ended(lifecycle.Failed, "Nobody answered before the deadline.", 1)(d, expiring)
-}
-
-// Two sweeps at once do no harm: whatever they meet at, a task is ended once, gets
-// a new execution, and keeps one history.
-func TestTwoSweepsAtOnce(t *testing.T) {
-	const rounds, each = 40, 5
-	met := 0
-	for range rounds {
-		d := newDesk(t)
-		var lost, expiring []lifecycle.Ref
-		for range each {
-			lost = append(lost, d.task(), d.task(grant()))
-			expiring = append(expiring, d.task(grant(), pause(time.Minute, "")))
-		}
-		d.clock.Advance(time.Minute)
-		var both sync.WaitGroup
-		var found [2]sweep.Found
-		for i := range found {
-			s := d.newSweeper()
-			both.Go(func() {
-				var err error
-				if found[i], err = s.Run(context.Background()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		both.Wait()
-		if n := found[0].Expired + found[1].Expired; n != each || found[0].Failed+found[1].Failed != 0 {
-			t.Fatalf("found %+v: %d tasks ended, want %d, and none failed", found, n, each)
-		}
-		for _, ref := range expiring {
-			ended(lifecycle.Failed, "Nobody answered before the deadline.", 1)(d, ref)
-		}
-		for _, ref := range lost {
-			h := d.head(ref)
-			d.last(ref)
-			if h.Generation < 2 || h.Generation > 3 || h.Terminal() {
-				t.Fatalf("generation %d in %s, want a new one and alive", h.Generation, h.State)
-			}
-		}
-		if found[0].Looked > 0 && found[1].Looked > 0 {
-			met++
-		}
-		if t.Failed() {
-			return
-		}
-	}
-	t.Logf("in %d of %d rounds both sweeps found something", met, rounds)
-	if met*10 < rounds {
-		t.Errorf("the sweeps met in %d of %d rounds, want at least 10 %%", met, rounds)
-	}
 }

@@ -115,8 +115,8 @@ func (s *Sweeper) look(ctx context.Context, ref lifecycle.Ref, f *Found) error {
 		return nil
 	case overdue(t.Head, now):
 		return s.expire(ctx, t, f)
-	case t.Pause != nil, t.Leased(now), t.NextAt.After(now):
-		f.Skipped++
+	case t.Pause != nil, t.Leased(now), t.NextAt.After(now), t.DueAt.After(now):
+		f.Skipped++ // also what somebody has handled since the index was read
 		return nil
 	case !s.Known(t.Agent, t.AgentVersion):
 		f.Unknown++
