@@ -79,7 +79,7 @@ func usage(err error) error {
 	return fmt.Errorf("%w: %w", err, errUsage)
 }
 
-func serve(ctx context.Context, args []string, out, logs io.Writer) error {
+func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) {
 	s, err := parseServe(args, logs)
 	if err != nil {
 		return err

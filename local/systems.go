@@ -26,6 +26,9 @@ func serveSystems(ctx context.Context, args []string, out, logs io.Writer) error
 	if err := f.Parse(args); err != nil {
 		return usage(err)
 	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
 	grants := events.AccessReviewCSV
 	if *file != "" {
 		var err error

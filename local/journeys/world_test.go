@@ -32,6 +32,7 @@ type world struct {
 	client *http.Client
 	log    io.Writer
 	sweep  time.Duration // 0: the default
+	shared bool          // other processes work on the ledger as well
 }
 
 // process starts a node on the world's ledger, as a new process would.
@@ -56,7 +57,7 @@ func (w *world) tryProcess(l ledger.Ledger, b ledger.Blobs) (*node.Node, error) 
 	timing := node.DefaultTiming()
 	timing.Sweep = cmp.Or(w.sweep, timing.Sweep)
 	n, err := node.New(node.Config{
-		Ledger: l, Blobs: b, Catalog: agents, HoldersGone: true, Timing: timing,
+		Ledger: l, Blobs: b, Catalog: agents, HoldersGone: !w.shared, Timing: timing,
 		Now: time.Now, NewID: a2a.NewMessageID, Secret: a2a.NewMessageID, Rand: func() float64 { return 0.5 }, Logger: logger,
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/ncruces/go-sqlite3"
@@ -36,6 +37,11 @@ func (w *writer) loop() {
 		}
 		w.write(batch)
 		w.log.keep(w.conn)
+		// Let those who were just answered come with their next write: larger
+		// batches need fewer syncs and less processor time for each commit. That
+		// costs some 5 % of the rate where the machine has nothing else to do, and
+		// gains 30 % where it has. With nobody to run it costs nothing.
+		runtime.Gosched()
 	}
 }
 

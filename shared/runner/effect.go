@@ -34,7 +34,7 @@ func (s *session) BeginEffect(ctx context.Context, start agent.EffectStart) (age
 		return agent.Ticket{}, s.outOfTime(err)
 	}
 	if err != nil {
-		return agent.Ticket{}, classify(err)
+		return agent.Ticket{}, inStep(ctx, err)
 	}
 	ticket := agent.Ticket{Name: start.Name, Key: d.Next.Key, CallUntil: req.CallUntil, Result: d.Next.Result, Visit: visit, Revision: d.Next.Revision}
 	switch d.Act {

@@ -192,10 +192,10 @@ func (s *session) Commit(ctx context.Context, sub agent.SubStep) error {
 	}
 	updates, err := s.store(ctx, sub.Updates)
 	if err != nil {
-		return classify(err)
+		return inStep(ctx, err)
 	}
 	if err := s.report(ctx, lifecycle.Report{Verb: lifecycle.VerbSubStep, Updates: updates, State: sub.State}); err != nil {
-		return classify(err)
+		return inStep(ctx, err)
 	}
 	s.keep(sub.State)
 	return nil
@@ -207,6 +207,16 @@ func (s *session) Progress(id a2a.ArtifactID) agent.Progress {
 	defer s.mu.Unlock()
 	a := s.task.Arts[id]
 	return agent.Progress{Revision: a.Revision, Chunks: a.Chunks, Sealed: a.Sealed}
+}
+
+// inStep classifies the error of what a step asked for under its own context. When
+// that context has ended, the step is late and the ledger is well: it is an error
+// of the step, which counts as a failed attempt.
+func inStep(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
+		return err
+	}
+	return classify(err)
 }
 
 // classify says what an error of the ledger means to a step. A rejection is

@@ -1,0 +1,21 @@
+// Command step is the Lambda function of the states Run and Await: it runs agents' steps and
+// parks executions.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/holdfast-a2a/holdfast/infra/boot"
+)
+
+func main() {
+	function, err := boot.Step(context.Background())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	lambda.Start(function)
+}

@@ -1,0 +1,80 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/holdfast-a2a/holdfast/infra/gateway"
+	"github.com/holdfast-a2a/holdfast/shared/api"
+	"github.com/holdfast-a2a/holdfast/shared/catalog"
+)
+
+// API is the function behind the REST API: the door, as what lambda.Start takes.
+func API(ctx context.Context) (any, error) { return newProcess().api(ctx) }
+
+func (p process) api(ctx context.Context) (any, error) {
+	s, machine, t, d := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables), readDoor(p.variables)
+	who := readAuth(p.variables, p.now)
+	known, err := agents(p.variables)
+	if err := errors.Join(p.err(), err); err != nil {
+		return nil, err
+	}
+	c, err := connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	authority := p.authority(c, s)
+	told, err := dispatcher(c, machine, authority, t.grace)
+	if err != nil {
+		return nil, err
+	}
+	handler, err := api.New(api.Config{
+		Authority: authority, Blobs: newBlobs(c, s), Agents: offered(known), Executions: told,
+		Authenticate: authenticate(who, p.logger), Now: p.now, NewID: newID,
+		BaseURL:     func(r *http.Request) string { return d.address(r) },
+		Connections: connections{p.logger}, Logger: p.logger,
+		WaitBudget: d.waitBudget, KeepAlive: d.keepAlive, StreamLimit: d.streamLimit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	o := gateway.Options{Reserve: d.reserve, Logger: p.logger}
+	if !d.streams {
+		return gateway.Buffered(handler, o), nil
+	}
+	return gateway.Handler(handler, o), nil
+}
+
+// address is how the caller reaches the door.
+func (d door) address(r *http.Request) string {
+	if d.base != "" {
+		return d.base
+	}
+	return gateway.BaseURL(r)
+}
+
+// offered is what the door says of the current version of each agent.
+func offered(known *catalog.Catalog) (out []api.Agent) {
+	for _, name := range known.Names() {
+		current, _ := known.Current(name)
+		card := current.Card()
+		out = append(out, api.Agent{
+			Name: name, Version: current.Version(), FirstStep: current.First(),
+			Description: card.Description, Skills: card.Skills, InputModes: card.InputModes, OutputModes: card.OutputModes,
+			Validate: current.Check, KeyedByMessageID: current.Keyed(),
+		})
+	}
+	return out
+}
+
+// connections puts the records of streams into the function's log, apart from the
+// ledger.
+type connections struct{ logger *slog.Logger }
+
+// Record implements api.ConnectionLog.
+func (c connections) Record(r api.Connection) {
+	c.logger.LogAttrs(context.Background(), slog.LevelInfo, "connection", slog.String("connection", r.ID), slog.String("event", r.Event), slog.String("kind", r.Kind),
+		slog.String("task", string(r.Task)), slog.Uint64("from", r.From), slog.Uint64("to", r.To), slog.String("reason", r.Reason))
+}

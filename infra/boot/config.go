@@ -1,0 +1,93 @@
+package boot
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/infra/dynamo"
+	"github.com/holdfast-a2a/holdfast/infra/gateway"
+	"github.com/holdfast-a2a/holdfast/shared/api"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// Defaults of what only functions have.
+const (
+	// defaultSweepMost bounds a sweep: one that falls behind goes on a minute later.
+	defaultSweepMost = 1_000
+	// bufferedReserve and bufferedStream belong to a buffered integration, which API
+	// Gateway ends after 29 s.
+	bufferedReserve = 2 * time.Second
+	bufferedStream  = 25 * time.Second
+)
+
+// storage is where tasks are.
+type storage struct {
+	tables dynamo.Names
+	bucket string
+}
+
+func readStorage(v *variables) storage {
+	return storage{
+		tables: dynamo.Names{
+			Tasks:   v.needed(tasksTable, "the name of the streamed table"),
+			Private: v.needed(privateTable, "the name of the table that is not streamed"),
+		},
+		bucket: v.needed(blobsBucket, "the name of the bucket of large parts"),
+	}
+}
+
+func readMachine(v *variables) string {
+	machine := v.needed(stateMachine, "the ARN of the state machine's alias")
+	if machine != "" && (!strings.HasPrefix(machine, "arn:") || !strings.Contains(machine, ":stateMachine:")) {
+		v.wrong(stateMachine, "is no ARN of a state machine: give it one such as arn:aws:states:eu-west-1:123456789012:stateMachine:task:live")
+	}
+	return machine
+}
+
+// timing is how long things last.
+type timing struct {
+	lease, renewal, grace, reserve time.Duration
+}
+
+func readTiming(v *variables) timing {
+	t := timing{
+		lease:   v.span(lease, lifecycle.DefaultLease, time.Second),
+		renewal: v.span(renewal, lifecycle.DefaultRenewal, time.Millisecond),
+		grace:   v.span(grace, lifecycle.DefaultGrace, time.Millisecond),
+		reserve: v.span(reserve, gateway.DefaultReserve, time.Second),
+	}
+	if 2*t.renewal > t.lease {
+		v.wrong(renewal, "is %s: at most half of the lease of %s, so that one renewal may be lost", t.renewal, t.lease)
+	}
+	return t
+}
+
+// door is how the API answers.
+type door struct {
+	base                                        string
+	streams                                     bool
+	reserve, waitBudget, keepAlive, streamLimit time.Duration
+}
+
+func readDoor(v *variables) door {
+	d := door{
+		base: v.address(publicURL), streams: v.flag(streaming, true),
+		waitBudget: v.span(waitBudget, api.DefaultWaitBudget, time.Second),
+		keepAlive:  v.span(keepAlive, api.DefaultKeepAlive, time.Second),
+	}
+	if d.streams {
+		d.reserve = v.span(reserve, gateway.DefaultReserve, time.Second)
+		d.streamLimit = v.span(streamLimit, api.DefaultStreamLimit, time.Second)
+	} else {
+		d.reserve = v.span(reserve, bufferedReserve, time.Second)
+		d.streamLimit = v.span(streamLimit, bufferedStream, time.Second)
+	}
+	return d
+}
+
+// webAddress says whether text is an address that paths can be added to.
+func webAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}

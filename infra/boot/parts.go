@@ -1,0 +1,77 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/holdfast-a2a/holdfast/infra/blobs"
+	"github.com/holdfast-a2a/holdfast/infra/dynamo"
+	"github.com/holdfast-a2a/holdfast/infra/stepfn"
+	"github.com/holdfast-a2a/holdfast/shared/agent"
+	"github.com/holdfast-a2a/holdfast/shared/catalog"
+	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
+	"github.com/holdfast-a2a/holdfast/shared/catalog/hello"
+	"github.com/holdfast-a2a/holdfast/shared/dispatch"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+)
+
+// process is what every function needs of the outside.
+type process struct {
+	*variables
+	logger *slog.Logger
+	now    func() time.Time
+}
+
+// newProcess reads the environment. It is called once, when a function starts.
+func newProcess() process {
+	return process{variables: newVariables(os.Environ()), logger: slog.New(lambdacontext.NewLogHandler()), now: time.Now}
+}
+
+// newID gives the IDs of tasks and operations: UUIDs in order of time (version 7).
+func newID() string { return string(a2a.NewTaskID()) }
+
+// connect finds region and credentials as every program on AWS does.
+func connect(ctx context.Context) (aws.Config, error) {
+	c, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return c, fmt.Errorf("the AWS configuration: %w", err)
+	}
+	return c, nil
+}
+
+// authority is the ledger with its rules.
+func (p process) authority(c aws.Config, s storage) *ledger.Authority {
+	return &ledger.Authority{Ledger: dynamo.New(dynamodb.NewFromConfig(c), s.tables, dynamo.Options{}), Now: p.now, NewID: newID}
+}
+
+func newBlobs(c aws.Config, s storage) ledger.Blobs {
+	return blobs.New(s3.NewFromConfig(c), s.bucket)
+}
+
+// dispatcher tells executions of the state machine.
+func dispatcher(c aws.Config, machine string, a *ledger.Authority, grace time.Duration) (*dispatch.Dispatcher, error) {
+	executions, err := stepfn.New(stepfn.NewClient(c), machine)
+	if err != nil {
+		return nil, err
+	}
+	return &dispatch.Dispatcher{Authority: a, Executions: executions, Grace: grace}, nil
+}
+
+// agents are those that are shipped; the first is the default one. A version leaves
+// the list when no live task is on it any more.
+func agents(v *variables) (*catalog.Catalog, error) {
+	list := []*agent.Agent{hello.Agent}
+	if systems := v.address(systemsURL); systems != "" {
+		list = append(list, accessreview.New(accessreview.HTTP{BaseURL: systems})...)
+	}
+	return catalog.New(list...)
+}

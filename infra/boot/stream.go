@@ -1,0 +1,73 @@
+package boot
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/holdfast-a2a/holdfast/infra/dynamo"
+)
+
+// Batch is a batch of the table's stream. Records are decoded one by one, so that one
+// that is no record fails alone.
+type Batch struct {
+	Records []json.RawMessage `json:"Records"` //nolint:tagliatelle // Lambda's name
+}
+
+// Streaming is a function that a stream calls, as what lambda.Start takes.
+type Streaming func(ctx context.Context, b Batch) (events.DynamoDBEventResponse, error)
+
+// Stream is the function of the table's stream.
+func Stream(context.Context) (Streaming, error) { return newProcess().stream() }
+
+func (p process) stream() (Streaming, error) { return counting(p.logger), p.err() }
+
+// counting decodes and reports. Records of one commit come apart, in any order among
+// themselves and more than once (DynamoDB Streams and AWS Lambda triggers): each is
+// understood alone, so neither does harm.
+//
+// A record that cannot be read is named by its sequence number, not its event ID
+// (Lambda, "Reporting batch item failures"). Lambda delivers the batch again from the
+// first such one on, and splits it, until the record alone is left and goes to the
+// failure queue: it blocks nothing but itself.
+func counting(logger *slog.Logger) Streaming {
+	return func(ctx context.Context, b Batch) (events.DynamoDBEventResponse, error) {
+		failures := []events.DynamoDBBatchItemFailure{} // Lambda takes null for a failed batch
+		entries, expired := 0, 0
+		for _, raw := range b.Records {
+			r, err := decode(raw)
+			switch {
+			case err != nil:
+				failures = append(failures, events.DynamoDBBatchItemFailure{ItemIdentifier: r.SequenceNumber})
+				logger.LogAttrs(ctx, slog.LevelError, "a stream record cannot be read", slog.String("sequenceNumber", r.SequenceNumber), slog.Any("error", err))
+			case r.Expired:
+				expired++
+			case !r.Ignored():
+				entries++
+			}
+		}
+		logger.LogAttrs(ctx, slog.LevelInfo, "stream", slog.Int("records", len(b.Records)), slog.Int("entries", entries), slog.Int("expired", expired), slog.Int("failed", len(failures)))
+		return events.DynamoDBEventResponse{BatchItemFailures: failures}, nil
+	}
+}
+
+// decode reads a record, and of one that cannot be read at least its number.
+func decode(raw json.RawMessage) (dynamo.Record, error) {
+	var numbered struct {
+		Change struct {
+			SequenceNumber string `json:"SequenceNumber"` //nolint:tagliatelle // DynamoDB's name
+		} `json:"dynamodb"`
+	}
+	_ = json.Unmarshal(raw, &numbered) // whatever is wrong is found below
+	unread := dynamo.Record{SequenceNumber: numbered.Change.SequenceNumber}
+	var record events.DynamoDBEventRecord
+	if err := json.Unmarshal(raw, &record); err != nil {
+		return unread, err
+	}
+	r, err := dynamo.Decode(record)
+	if err != nil {
+		return unread, err
+	}
+	return r, nil
+}

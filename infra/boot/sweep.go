@@ -1,0 +1,64 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/shared/sweep"
+)
+
+// sweepPage is how many tasks a sweep reads at a time.
+const sweepPage = 100
+
+// Sweeping is a function that a schedule calls, as what lambda.Start takes. What the
+// schedule sends does not matter.
+type Sweeping func(ctx context.Context) error
+
+// Sweep is the function of the schedule: whatever time alone made due, and starts and
+// resumes that nobody was told of.
+func Sweep(ctx context.Context) (Sweeping, error) { return newProcess().sweep(ctx) }
+
+func (p process) sweep(ctx context.Context) (Sweeping, error) {
+	s, machine, t := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables)
+	most := p.count(sweepMost, defaultSweepMost)
+	known, err := agents(p.variables)
+	if err := errors.Join(p.err(), err); err != nil {
+		return nil, err
+	}
+	c, err := connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	authority := p.authority(c, s)
+	told, err := dispatcher(c, machine, authority, t.grace)
+	if err != nil {
+		return nil, err
+	}
+	return bounded(&sweep.Sweeper{
+		Authority: authority, Executions: told, Page: sweepPage, Most: most, Logger: p.logger,
+		Known: func(agent string, version int) bool { _, ok := known.Lookup(agent, version); return ok },
+	}, t.reserve), nil
+}
+
+// bounded sweeps within one invocation. A sweep that runs out of time has done its
+// share: the next one goes on with what is still due.
+func bounded(s *sweep.Sweeper, reserve time.Duration) Sweeping {
+	return func(ctx context.Context) error {
+		limited := ctx
+		if end, ok := ctx.Deadline(); ok {
+			var cancel context.CancelFunc
+			limited, cancel = context.WithDeadline(ctx, end.Add(-reserve))
+			defer cancel()
+		}
+		found, err := s.Run(limited)
+		cut := err != nil && limited.Err() != nil && ctx.Err() == nil
+		s.Logger.LogAttrs(ctx, slog.LevelInfo, "sweep", slog.Int("looked", found.Looked), slog.Int("expired", found.Expired), slog.Int("restarted", found.Restarted),
+			slog.Int("skipped", found.Skipped), slog.Int("unknown", found.Unknown), slog.Int("failed", found.Failed), slog.Bool("cut", cut))
+		if cut {
+			return nil
+		}
+		return err
+	}
+}

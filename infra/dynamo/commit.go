@@ -1,0 +1,157 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// Commit implements ledger.Tasks. A chunk or a receipt that is there already is
+// the caller's error, and none that asks it to decide again.
+func (l *Ledger) Commit(ctx context.Context, c ledger.Commit) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	head, err := headUpdate(c.Head)
+	if err != nil {
+		return err
+	}
+	head.stands(c.Seen)
+	ref := c.Seen.Ref()
+	if alone(c) {
+		return l.classify(ctx, c.Seen, l.update(ctx, l.tables.Tasks, headKey(ref), head), -1)
+	}
+	var t transaction
+	t.update(l.tables.Tasks, headKey(ref), head) // action 0
+	first := -1
+	for _, e := range c.Entries {
+		if n := l.putEntry(&t, ref, e); first < 0 {
+			first = n
+		}
+	}
+	l.belongings(&t, c)
+	return l.classify(ctx, c.Seen, l.transact(ctx, &t), first)
+}
+
+// alone says whether a commit writes the head and nothing else: a lease granted,
+// renewed or given back, a generation raised. That is a conditional update, at
+// half the price of a transaction.
+func alone(c ledger.Commit) bool {
+	return len(c.Entries)+len(c.Artifacts)+len(c.Chunks)+len(c.Receipts) == 0 && c.Answered == 0 && !ends(c)
+}
+
+func ends(c ledger.Commit) bool { return c.Head.Terminal() && !c.Seen.Terminal() }
+
+// belongings adds what a commit carries beside its entries.
+func (l *Ledger) belongings(t *transaction, c ledger.Commit) {
+	ref, table := c.Seen.Ref(), l.tables.Tasks
+	for _, a := range c.Artifacts {
+		t.putRecord(table, artifactKey(ref, a.ID), artifactLayout, a, &expression{})
+	}
+	for _, k := range c.Chunks {
+		t.putRecord(table, chunkKey(ref, k), chunkLayout, k, (&expression{}).isNew())
+	}
+	for _, r := range c.Receipts {
+		t.putRecord(table, receiptKey(ref, r.Producer, r.EventID), receiptLayout, r, (&expression{}).isNew())
+	}
+	if c.Answered != 0 {
+		// The one update that may make its item: the answer may be first.
+		t.update(l.tables.Private, parkedKey(ref, c.Answered), (&expression{}).put(answeredName, &types.AttributeValueMemberBOOL{Value: true}))
+	}
+	if ends(c) {
+		t.put(table, expiryItem(c.Head), &expression{})
+	}
+}
+
+// classify says why a commit was refused. The head is the first action of a
+// commit; next is the place of its first entry, -1 for none.
+func (l *Ledger) classify(ctx context.Context, seen lifecycle.Head, err error, next int) error {
+	r, refused := errors.AsType[*refusal](err)
+	if !refused {
+		return err
+	}
+	if head := r.at(0); head.failed {
+		if head.old == nil {
+			return noTask(seen.Ref())
+		}
+		return l.conflict(ctx, seen, head.old, r.at(next))
+	}
+	if entry := r.at(next); entry.failed {
+		// The entry is there and the head stands all the same: only a damaged table
+		// looks like that, so nobody is told to decide again.
+		return fmt.Errorf("task %s: entry %d is written and the head does not know of it", seen.Ref(), seen.Seq+1)
+	}
+	return fmt.Errorf("task %s: a chunk or a receipt of the commit was committed before", seen.Ref())
+}
+
+// conflict tells what is there instead of what a caller saw. The operation of the
+// next entry comes from the refused put of that entry; a commit without entries
+// has none, and then it is read.
+func (l *Ledger) conflict(ctx context.Context, seen lifecycle.Head, old item, entry reason) error {
+	current, err := decodeHead(old)
+	if err != nil {
+		return err
+	}
+	c := &ledger.Conflict{Current: current, NextOp: textOf(entry.old, opName)}
+	if c.NextOp != "" || current.Seq <= seen.Seq {
+		return c
+	}
+	it, err := l.get(ctx, l.tables.Tasks, entryKey(seen.Ref(), seen.Seq+1), opName)
+	if err != nil {
+		return err
+	}
+	c.NextOp = textOf(it, opName)
+	return c
+}
+
+// MarkCancel implements ledger.Tasks. The head's operation stays: a mark hides no
+// other operation's success.
+func (l *Ledger) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecycle.CancelMark, fence uint64, _ string) error {
+	encoded, err := plainLayout.encode(mark)
+	if err != nil {
+		return err
+	}
+	x := (&expression{}).exists().is(fenceName, numberOrNone(fence)).present(holderName)
+	x.putFirst(cancelName, &types.AttributeValueMemberM{Value: encoded})
+	err = l.update(ctx, l.tables.Tasks, headKey(ref), x)
+	r, refused := errors.AsType[*refusal](err)
+	switch {
+	case !refused:
+		return err
+	case r.at(0).old == nil:
+		return noTask(ref)
+	}
+	current, err := decodeHead(r.at(0).old)
+	if err != nil {
+		return err
+	}
+	return &ledger.Conflict{Current: current}
+}
+
+// Head implements ledger.Tasks.
+func (l *Ledger) Head(ctx context.Context, ref lifecycle.Ref) (lifecycle.Head, error) {
+	it, err := l.get(ctx, l.tables.Tasks, headKey(ref))
+	if err != nil {
+		return lifecycle.Head{}, err
+	}
+	if it == nil {
+		return lifecycle.Head{}, noTask(ref)
+	}
+	return decodeHead(it)
+}
+
+// Counts implements ledger.Tasks.
+func (l *Ledger) Counts(ctx context.Context, ref lifecycle.Ref) (ledger.Counts, error) {
+	it, err := l.get(ctx, l.tables.Tasks, headKey(ref), partitionName, rejectionsName, incidentsName, hitsName)
+	if err != nil {
+		return ledger.Counts{}, err
+	}
+	if it == nil {
+		return ledger.Counts{}, noTask(ref)
+	}
+	return ledger.Counts{Rejections: countOf(it, rejectionsName), Incidents: countOf(it, incidentsName), Hits: countOf(it, hitsName)}, nil
+}

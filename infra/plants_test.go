@@ -1,0 +1,104 @@
+package infra_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// plants are violations, each by one change of the templates' text; the named rule must report it.
+var plants = []struct{ rule, file, old, planted string }{
+	{"references lead somewhere", root, "!Ref StreamFailures\n", "!Ref StreamFailure\n"},
+	{"references lead somewhere", root, "!If [Traces, true", "!If [Trace, true"},
+	{"references lead somewhere", root, "Storage.Outputs.TasksStreamArn", "Storage.Outputs.StreamArn"},
+	{"references lead somewhere", root, "${ApiFunction.Arn}", "${ApiFunctions.Arn}"},
+	{"references lead somewhere", "infra/access.yaml", "  LogRetentionDays:\n", "  Unused: {Type: String}\n  LogRetentionDays:\n"},
+	{"nested stacks get their parameters", root, "        Tracing: !Ref Tracing\n", ""},
+	{"nested stacks get their parameters", root, "        PointInTimeRecovery: !Ref", "        PointInTime: !Ref"},
+	{"nested stacks get their parameters", "infra/domain.yaml", "Outputs:\n", "Outputs:\n  More: {Value: 1}\n"},
+	{"parameters are explained", root, "Default: 200, ", ""},
+	{"parameters are explained", root, "Description: 'Whether DynamoDB refuses to delete the tables.'", "Description: Protect"},
+	{"the API streams", root, "[Streams, STREAM, BUFFERED]", "[Streams, RESPONSE_STREAM, BUFFERED]"},
+	{"the API streams", root, "2021-11-15", "2015-03-31"},
+	{"the API streams", root, "AlwaysDeploy: true", "AlwaysDeploy: false"},
+	{"the API streams", root, "{Type: REGIONAL}", "{Type: EDGE}"},
+	{"the API streams", root, "/{proxy+}", "/{proxy}"},
+	{"the API streams", root, "Streams: !Equals [!Ref Streaming, 'true']", "Streams: !Equals [!Ref Streaming, 'yes']"},
+	{"the API streams", root, "DataTraceEnabled: false", "DataTraceEnabled: true"},
+	{"functions are complete", root, "      Timeout: 60\n", ""},
+	{"functions are complete", root, "      MemorySize: 256\n", ""},
+	{"functions are complete", root, "      ReservedConcurrentExecutions: !If [Reserves, 20, !Ref AWS::NoValue]\n", ""},
+	{"functions are complete", root, "    Tracing: !Ref Tracing\n", ""},
+	{"functions are complete", root, "{LogGroup: !Sub '/holdfast/${AWS::StackName}/sweep', ", "{"},
+	{"functions are complete", root, "Timeout: 900 #", "Timeout: 960 #"},
+	{"functions are complete", root, "Timeout: !If [Streams, 900, 29]", "Timeout: 900"},
+	{"functions are complete", root, "Access.Outputs.SettleRole", "Access.Outputs.StepRole"},
+	{"functions are complete", root, "BuildMethod: makefile", "BuildMethod: go1.x"},
+	{"functions are complete", "infra/access.yaml", ", RetentionInDays: !Ref LogRetentionDays", ""},
+	{"policies name what they allow", "infra/access.yaml", "Action: states:SendTaskSuccess", "Action: states:*"},
+	{"policies name what they allow", "infra/access.yaml", " # wildcard: the blobs of every task", " # wildcard: yes"},
+	{"policies name what they allow", "infra/access.yaml", " # wildcard: it ends with one, for the streams of this group", ""},
+	{"policies name what they allow", "infra/access.yaml", "Resource: !Ref StateMachineArn", "NotResource: !Ref StateMachineArn"},
+	{"policies name what they allow", "infra/access.yaml", "dynamodb:BatchGetItem, ", ""},
+	{"policies name what they allow", "infra/access.yaml", "dynamodb:BatchGetItem, ", "dynamodb:BatchGetItem, dynamodb:Scan, "},
+	{"policies name what they allow", "infra/storage.yaml", "wildcard: and every object", "every object"},
+	{"tables are those of the ledger", "infra/storage.yaml", "IndexName: due", "IndexName: byDue"},
+	{"tables are those of the ledger", "infra/storage.yaml", "{AttributeName: up, KeyType: HASH}", "{AttributeName: ct, KeyType: HASH}"},
+	{"tables are those of the ledger", "infra/storage.yaml", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"},
+	{"tables are those of the ledger", "infra/storage.yaml", "AttributeName: ttl", "AttributeName: expires"},
+	{"tables are those of the ledger", "infra/storage.yaml", "PAY_PER_REQUEST", "PROVISIONED"},
+	{"tables are those of the ledger", "infra/storage.yaml", "ProjectionType: KEYS_ONLY", "ProjectionType: ALL"},
+	{"nothing secret is streamed or public", "infra/storage.yaml", "        - {AttributeName: sk, KeyType: RANGE}\n      TimeToLive", "        - {AttributeName: sk, KeyType: RANGE}\n      StreamSpecification: {StreamViewType: KEYS_ONLY}\n      TimeToLive"},
+	{"nothing secret is streamed or public", "infra/storage.yaml", "DeletionPolicy: RetainExceptOnCreate", "DeletionPolicy: Delete"},
+	{"nothing secret is streamed or public", "infra/storage.yaml", "BlockPublicPolicy: true", "BlockPublicPolicy: false"},
+	{"nothing secret is streamed or public", "infra/storage.yaml", "DaysAfterInitiation: 1", "DaysAfterInitiation: 100"},
+	{"the stream mapping gives up", root, "MaximumRetryAttempts: 10\n", "MaximumRetryAttempts: -1\n"},
+	{"the stream mapping gives up", root, "            MaximumRecordAgeInSeconds: 3600\n", ""},
+	{"the stream mapping gives up", root, "            BisectBatchOnFunctionError: true\n", ""},
+	{"the stream mapping gives up", root, "            DestinationConfig:", "            Destination:"},
+	{"the stream mapping gives up", root, "TRIM_HORIZON", "LATEST"},
+	{"filters let through what is handled", root, `[{"prefix":"e#"}]}}}}`, `[{"prefix":"e#"}]}}}`},
+	{"filters let through what is handled", root, `[{"prefix":"e#"}]`, `["e#"]`},
+	{"filters let through what is handled", root, `"eventName":["INSERT"],`, ``},
+	{"filters let through what is handled", root, `"userIdentity":{"type":["Service"],"principalId":["dynamodb.amazonaws.com"]},`, ``},
+	{"the state machine is wired", root, "        SettleFunctionArn:", "        SettleArn:"},
+	{"the state machine is wired", root, "StepFunctionArn: !GetAtt StepFunction.Arn", "StepFunctionArn: !GetAtt SettleFunction.Arn"},
+	{"the state machine is wired", root, "IncludeExecutionData: false", "IncludeExecutionData: true"},
+	{"the state machine is wired", root, "Type: STANDARD", "Type: EXPRESS"},
+	{"the state machine is wired", root, "AutoPublishAlias: live", "AutoPublishAlias: current"},
+	{"the state machine is wired", root, "Name: !Sub '${AWS::StackName}-task'", "Name: !Sub '${AWS::StackName}-tasks'"},
+	{"the environment is what the code reads", root, "HOLDFAST_TASKS_TABLE:", "HOLDFAST_TASK_TABLE:"},
+	{"the environment is what the code reads", root, "          HOLDFAST_OIDC_GRANT: !Ref OidcGrant\n", ""},
+	{"the environment is what the code reads", root, "        HOLDFAST_SYSTEMS_URL:", "        HOLDFAST_LEASE: 30s\n        HOLDFAST_SYSTEMS_URL:"},
+	{"the environment is what the code reads", root, "        HOLDFAST_SYSTEMS_URL:", "        HOLDFAST_API_KEYS: !Ref ApiKeys\n        HOLDFAST_SYSTEMS_URL:"},
+	{"the environment is what the code reads", root, "NoEcho: true, ", ""},
+}
+
+func TestEachRuleCatchesItsViolation(t *testing.T) {
+	caught := map[string]int{}
+	for _, p := range plants {
+		done := false
+		all := load(t, func(file, text string) string {
+			if file != p.file {
+				return text
+			}
+			done = strings.Contains(text, p.old)
+			return strings.Replace(text, p.old, p.planted, 1)
+		})
+		if !done {
+			t.Errorf("%s: %q is not in %s", p.rule, p.old, p.file)
+			continue
+		}
+		for _, r := range rules {
+			if r.name == p.rule && len(r.check(t, all)) > 0 {
+				caught[r.name]++
+			} else if r.name == p.rule {
+				t.Errorf("%s: %q in place of %q is not found", p.rule, p.planted, p.old)
+			}
+		}
+	}
+	for _, r := range rules {
+		if caught[r.name] == 0 {
+			t.Errorf("rule %q has caught nothing: plant a violation", r.name)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package infra_test
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-a2a/holdfast/infra/dynamo"
+	"go.yaml.in/yaml/v3"
+)
+
+// checkPolicies: every role has one policy, wildcards have a reason, and what the ledger calls is allowed, no more.
+func checkPolicies(_ *testing.T, all stacks) (violations []string) {
+	for _, s := range all {
+		eachStatement(s.node, func(statement *yaml.Node) {
+			for i := 0; i < len(statement.Content); i += 2 {
+				if name := statement.Content[i].Value; name == "Action" || name == "Resource" {
+					violations = append(violations, checkWildcards(s, name, statement.Content[i+1])...)
+				} else if strings.HasPrefix(name, "Not") {
+					violations = append(violations, fmt.Sprintf("%s, line %d: %s allows whatever comes", s.file, statement.Line, name))
+				}
+			}
+		})
+	}
+	access := all["infra/access.yaml"]
+	roles := access.resources("AWS::IAM::Role")
+	if len(roles) != len(functions) {
+		violations = append(violations, fmt.Sprintf("%d roles for %d functions", len(roles), len(functions)))
+	}
+	for _, r := range roles {
+		if len(list(r.properties["Policies"])) != 1 || r.properties["ManagedPolicyArns"] != nil {
+			violations = append(violations, r.id+": want one policy and no managed one")
+		}
+		if r.id != "StreamRole" {
+			violations = append(violations, checkLedgerActions(r)...)
+		}
+	}
+	for _, f := range all[root].resources("AWS::Serverless::Function") {
+		if f.properties["Policies"] != nil {
+			violations = append(violations, f.id+": policies are in infra/access.yaml")
+		}
+	}
+	return violations
+}
+
+// eachStatement finds every mapping that allows or denies.
+func eachStatement(n *yaml.Node, visit func(*yaml.Node)) {
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i < len(n.Content); i += 2 {
+			if n.Content[i].Value == "Effect" {
+				visit(n)
+			}
+		}
+	}
+	for _, c := range n.Content {
+		eachStatement(c, visit)
+	}
+}
+
+// checkWildcards wants a reason beside each. The ARN of a log group ends with a wildcard that the template does not show.
+func checkWildcards(s *stack, name string, n *yaml.Node) (violations []string) {
+	if n.Kind == yaml.SequenceNode {
+		for _, c := range n.Content {
+			violations = append(violations, checkWildcards(s, name, c)...)
+		}
+		return violations
+	}
+	wild := strings.Contains(n.Value, "*") || n.Tag == "!GetAtt" && strings.HasSuffix(n.Value, "Logs.Arn")
+	if _, reason, ok := strings.Cut(s.lines[n.Line-1], "# wildcard: "); wild && (!ok || len(reason) < 10) {
+		violations = append(violations, fmt.Sprintf("%s, line %d: %s %s without a reason (# wildcard: …)", s.file, n.Line, name, n.Value))
+	}
+	return violations
+}
+
+// permissions of the operations that the ledger calls; a transaction needs those of its parts.
+var permissions = map[string][]string{
+	"TransactWriteItems": {"ConditionCheckItem", "PutItem", "UpdateItem"},
+}
+
+// ledgerActions are what infra/dynamo needs, by its own interface.
+func ledgerActions() []string {
+	need := map[string]bool{}
+	api := reflect.TypeFor[dynamo.API]()
+	for i := range api.NumMethod() {
+		name := api.Method(i).Name
+		actions, ok := permissions[name]
+		if !ok {
+			actions = []string{name}
+		}
+		for _, a := range actions {
+			need["dynamodb:"+a] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(need))
+}
+
+func checkLedgerActions(r resource) (violations []string) {
+	for _, statement := range list(child(list(r.properties["Policies"])[0].(object), "PolicyDocument")["Statement"]) {
+		o, _ := statement.(object)
+		if o["Sid"] != "Ledger" {
+			continue
+		}
+		var got []string
+		for _, a := range list(o["Action"]) {
+			got = append(got, fmt.Sprint(a))
+		}
+		slices.Sort(got)
+		if want := ledgerActions(); !slices.Equal(got, want) || show(o["Resource"]) != "{Ref: TasksTableArn}" {
+			violations = append(violations, fmt.Sprintf("%s: may %q on %s, want %q on the table of tasks", r.id, got, show(o["Resource"]), want))
+		}
+		return violations
+	}
+	return append(violations, r.id+": no statement Ledger")
+}
