@@ -7,6 +7,9 @@ CRASH_EVERY ?= 10
 BENCH_FLAGS ?=
 DEMO_FLAGS  ?=
 
+# What needs a running server is in folders called integration (make integration).
+PACKAGES = $$(go list ./... | grep -v /integration)
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
@@ -18,8 +21,8 @@ help: ## print this list
 run: ## serve on 127.0.0.1:8080 with the example's systems; data in .holdfast
 	go run ./local serve --systems
 
-test: ## run every test
-	go test ./...
+test: ## run every test that needs only Go
+	go test $(PACKAGES)
 
 race: ## run every test under the race detector; needs a C compiler (CRASH_EVERY=n: every nth crash point)
 	@command -v gcc >/dev/null || command -v cc >/dev/null || { echo "the race detector needs a C compiler: install gcc, or run make test"; exit 1; }
@@ -48,7 +51,7 @@ fix: ## format, modernise, and let the linters correct what they can
 
 fuzz: ## fuzz every Fuzz function for a while (FUZZTIME=20s)
 	@mkdir -p dist
-	@go test -list '^Fuzz' ./... > dist/fuzz.txt || { cat dist/fuzz.txt; exit 1; }
+	@go test -list '^Fuzz' $(PACKAGES) > dist/fuzz.txt || { cat dist/fuzz.txt; exit 1; }
 	@awk '/^Fuzz/ { name[++n] = $$1 } /^ok/ { for (i = 1; i <= n; i++) print $$2, name[i]; n = 0 }' dist/fuzz.txt | \
 	while read -r package name; do \
 		echo "fuzz $$package $$name $(FUZZTIME)"; \
@@ -64,7 +67,7 @@ bench: ## measure tasks per second, latencies, restart and memory, with the disk
 	go run ./local/bench $(BENCH_FLAGS)
 
 bench-smoke: ## run every benchmark once, so that none rots
-	go test -run '^$$' -bench . -benchtime 1x ./...
+	go test -run '^$$' -bench . -benchtime 1x $(PACKAGES)
 	$(MAKE) bench BENCH_FLAGS=--smoke
 
 demo: ## the access review with kill -9, a redeploy and a broken network; checks itself (DEMO_FLAGS)
@@ -87,7 +90,7 @@ check-test:
 define counted
 mkdir -p dist; \
 echo "$(strip $(1) go test $(2)) ./..."; \
-if $(1) go test -v $(2) ./... > dist/test.log 2>&1; then failed=0; else failed=1; \
+if $(1) go test -v $(2) $(PACKAGES) > dist/test.log 2>&1; then failed=0; else failed=1; \
 	grep -vE '^ *(=== |--- PASS|PASS$$|ok  )|no test files' dist/test.log; fi; \
 echo "$$(grep -cE '^ *--- PASS' dist/test.log) tests passed, $$(grep -cE '^ *--- FAIL' dist/test.log) failed, $$(grep -cE '^ *--- SKIP' dist/test.log) skipped"; \
 exit $$failed

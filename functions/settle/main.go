@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 
@@ -12,7 +11,7 @@ import (
 )
 
 func main() {
-	function, err := boot.Settle(context.Background())
+	function, err := boot.Settle()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 
@@ -12,7 +11,7 @@ import (
 )
 
 func main() {
-	function, err := boot.Step(context.Background())
+	function, err := boot.Step()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 
@@ -11,7 +10,7 @@ import (
 )
 
 func main() {
-	function, err := boot.Stream(context.Background())
+	function, err := boot.Stream()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

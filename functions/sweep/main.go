@@ -2,7 +2,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 
@@ -11,7 +10,7 @@ import (
 )
 
 func main() {
-	function, err := boot.Sweep(context.Background())
+	function, err := boot.Sweep()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -12,17 +12,14 @@ import (
 )
 
 // API is the function behind the REST API: the door, as what lambda.Start takes.
-func API(ctx context.Context) (any, error) { return newProcess().api(ctx) }
+func API() (any, error) { return newProcess().api() }
 
-func (p process) api(ctx context.Context) (any, error) {
+func (p process) api() (any, error) {
 	s, machine, t, d := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables), readDoor(p.variables)
 	who := readAuth(p.variables, p.now)
 	known, err := agents(p.variables)
+	c := readAWS(p.variables)
 	if err := errors.Join(p.err(), err); err != nil {
-		return nil, err
-	}
-	c, err := connect(ctx)
-	if err != nil {
 		return nil, err
 	}
 	authority := p.authority(c, s)

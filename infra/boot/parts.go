@@ -1,8 +1,6 @@
 package boot
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"time"
@@ -10,7 +8,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/holdfast-a2a/holdfast/infra/blobs"
@@ -38,15 +35,6 @@ func newProcess() process {
 
 // newID gives the IDs of tasks and operations: UUIDs in order of time (version 7).
 func newID() string { return string(a2a.NewTaskID()) }
-
-// connect finds region and credentials as every program on AWS does.
-func connect(ctx context.Context) (aws.Config, error) {
-	c, err := config.LoadDefaultConfig(ctx)
-	if err != nil {
-		return c, fmt.Errorf("the AWS configuration: %w", err)
-	}
-	return c, nil
-}
 
 // authority is the ledger with its rules.
 func (p process) authority(c aws.Config, s storage) *ledger.Authority {

@@ -18,16 +18,13 @@ type Operations func(ctx context.Context, payload json.RawMessage) (json.RawMess
 
 // Step is the function of the states Run and Await: it runs agents' steps and parks
 // executions.
-func Step(ctx context.Context) (Operations, error) { return newProcess().step(ctx) }
+func Step() (Operations, error) { return newProcess().step() }
 
-func (p process) step(ctx context.Context) (Operations, error) {
+func (p process) step() (Operations, error) {
 	s, machine, t := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables)
 	known, err := agents(p.variables)
+	c := readAWS(p.variables)
 	if err := errors.Join(p.err(), err); err != nil {
-		return nil, err
-	}
-	c, err := connect(ctx)
-	if err != nil {
 		return nil, err
 	}
 	authority := p.authority(c, s)
@@ -46,15 +43,12 @@ func (p process) step(ctx context.Context) (Operations, error) {
 
 // Settle is the function of the state Settle: it looks at a task whose execution
 // failed, and runs nothing.
-func Settle(ctx context.Context) (Operations, error) { return newProcess().settle(ctx) }
+func Settle() (Operations, error) { return newProcess().settle() }
 
-func (p process) settle(ctx context.Context) (Operations, error) {
+func (p process) settle() (Operations, error) {
 	s, machine, t := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables)
+	c := readAWS(p.variables)
 	if err := p.err(); err != nil {
-		return nil, err
-	}
-	c, err := connect(ctx)
-	if err != nil {
 		return nil, err
 	}
 	told, err := dispatcher(c, machine, p.authority(c, s), t.grace)

@@ -19,7 +19,7 @@ type Batch struct {
 type Streaming func(ctx context.Context, b Batch) (events.DynamoDBEventResponse, error)
 
 // Stream is the function of the table's stream.
-func Stream(context.Context) (Streaming, error) { return newProcess().stream() }
+func Stream() (Streaming, error) { return newProcess().stream() }
 
 func (p process) stream() (Streaming, error) { return counting(p.logger), p.err() }
 

@@ -18,17 +18,14 @@ type Sweeping func(ctx context.Context) error
 
 // Sweep is the function of the schedule: whatever time alone made due, and starts and
 // resumes that nobody was told of.
-func Sweep(ctx context.Context) (Sweeping, error) { return newProcess().sweep(ctx) }
+func Sweep() (Sweeping, error) { return newProcess().sweep() }
 
-func (p process) sweep(ctx context.Context) (Sweeping, error) {
+func (p process) sweep() (Sweeping, error) {
 	s, machine, t := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables)
 	most := p.count(sweepMost, defaultSweepMost)
 	known, err := agents(p.variables)
+	c := readAWS(p.variables)
 	if err := errors.Join(p.err(), err); err != nil {
-		return nil, err
-	}
-	c, err := connect(ctx)
-	if err != nil {
 		return nil, err
 	}
 	authority := p.authority(c, s)

@@ -126,7 +126,7 @@ func (s *subscriber) next() (frame, error) {
 	var f frame
 	for {
 		line, err := s.lines.ReadString('\n')
-		if err == io.EOF && line != "" {
+		if errors.Is(err, io.EOF) && line != "" {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {

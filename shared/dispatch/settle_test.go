@@ -19,22 +19,22 @@ import (
 //
 // Pauses last for an hour, leases for 30 s, sleeps for 90 s, lives for 90 days.
 const settlements = `
-task                     at once       in a minute   in 2 hours    in 91 days
-submitted                continue      wait 5        wait 5        wait 5
-leased by me             wait 5        wait 5        wait 5        wait 5
-leased by another        wait 30       wait 5        wait 5        wait 5
-not leased               wait 5        wait 5        wait 5        wait 5
-asleep                   wait 90       wait 30       wait 5        wait 5
-backing off              wait 90       wait 30       wait 5        wait 5
-input-required           await 3600    await 3540    failed        failed
-auth-required            await 3600    await 3540    failed        failed
-input-required or cancel await 3600    await 3540    done          done
-answered                 continue      wait 5        wait 5        wait 5
-authorized               wait 5        wait 5        wait 5        wait 5
-completed                done          done          done          done
-failed                   failed        failed        failed        failed
-canceled                 done          done          done          done
-rejected                 done          done          done          done
+task                     | at once     | in a minute | in 2 hours  | in 91 days
+submitted                | continue    | wait 5      | wait 5      | wait 5
+leased by me             | wait 5      | wait 5      | wait 5      | wait 5
+leased by another        | wait 30     | wait 5      | wait 5      | wait 5
+not leased               | wait 5      | wait 5      | wait 5      | wait 5
+asleep                   | wait 90     | wait 30     | wait 5      | wait 5
+backing off              | wait 90     | wait 30     | wait 5      | wait 5
+input-required           | await 3600  | await 3540  | failed      | failed
+auth-required            | await 3600  | await 3540  | failed      | failed
+input-required or cancel | await 3600  | await 3540  | done        | done
+answered                 | continue    | wait 5      | wait 5      | wait 5
+authorized               | wait 5      | wait 5      | wait 5      | wait 5
+completed                | done        | done        | done        | done
+failed                   | failed      | failed      | failed      | failed
+canceled                 | done        | done        | done        | done
+rejected                 | done        | done        | done        | done
 `
 
 // situations bring a task where the rows of settlements want it.
@@ -88,14 +88,14 @@ func TestSettle(t *testing.T) {
 		t.Errorf("%d rows for %d situations", len(rows), len(situations))
 	}
 	for _, row := range rows {
-		name, words := row[:25], row[25:]
-		name = strings.TrimSpace(name)
+		cells := strings.Split(row, "|")
+		name := strings.TrimSpace(cells[0])
 		bring, known := situations[name]
-		if !known {
-			t.Fatalf("no situation is called %q", name)
+		if !known || len(cells) != 1+len(moments) {
+			t.Fatalf("no situation is called %q, or its row has not %d words", name, len(moments))
 		}
 		for i, moment := range moments {
-			want := strings.TrimSpace((words + strings.Repeat(" ", 60))[i*14 : i*14+14])
+			want := strings.TrimSpace(cells[i+1])
 			t.Run(fmt.Sprintf("%s after %s", name, moment), func(t *testing.T) {
 				for _, generation := range []uint64{1, 0} {
 					d := newDesk(t)
