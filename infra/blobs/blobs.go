@@ -27,7 +27,7 @@ type API interface {
 
 var _ API = (*s3.Client)(nil)
 
-// ErrCorrupt: an object is not what was put.
+// ErrCorrupt means that an object is not what was put.
 var ErrCorrupt = errors.New("the blob is damaged")
 
 // Blobs is a blob store in a bucket, which exists.

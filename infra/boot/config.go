@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
-	"github.com/holdfast-a2a/holdfast/infra/gateway"
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
 // Defaults of what only functions have.
 const (
+	// defaultReserve is enough for the last commit of a step, and for a stream to end.
+	defaultReserve = 10 * time.Second
 	// defaultSweepMost bounds a sweep: one that falls behind goes on a minute later.
 	defaultSweepMost = 1_000
 	// bufferedReserve and bufferedStream belong to a buffered integration, which API
@@ -47,7 +48,7 @@ func readMachine(v *variables) string {
 
 // timing is how long things last.
 type timing struct {
-	lease, renewal, grace, reserve time.Duration
+	lease, renewal, grace time.Duration
 }
 
 func readTiming(v *variables) timing {
@@ -55,12 +56,16 @@ func readTiming(v *variables) timing {
 		lease:   v.span(lease, lifecycle.DefaultLease, time.Second),
 		renewal: v.span(renewal, lifecycle.DefaultRenewal, time.Millisecond),
 		grace:   v.span(grace, lifecycle.DefaultGrace, time.Millisecond),
-		reserve: v.span(reserve, gateway.DefaultReserve, time.Second),
 	}
 	if 2*t.renewal > t.lease {
 		v.wrong(renewal, "is %s: at most half of the lease of %s, so that one renewal may be lost", t.renewal, t.lease)
 	}
 	return t
+}
+
+// readReserve reads what is kept free at the end of an invocation.
+func readReserve(v *variables, otherwise time.Duration) time.Duration {
+	return v.span(reserve, otherwise, time.Second)
 }
 
 // door is how the API answers.
@@ -77,10 +82,10 @@ func readDoor(v *variables) door {
 		keepAlive:  v.span(keepAlive, api.DefaultKeepAlive, time.Second),
 	}
 	if d.streams {
-		d.reserve = v.span(reserve, gateway.DefaultReserve, time.Second)
+		d.reserve = readReserve(v, defaultReserve)
 		d.streamLimit = v.span(streamLimit, api.DefaultStreamLimit, time.Second)
 	} else {
-		d.reserve = v.span(reserve, bufferedReserve, time.Second)
+		d.reserve = readReserve(v, bufferedReserve)
 		d.streamLimit = v.span(streamLimit, bufferedStream, time.Second)
 	}
 	return d

@@ -75,7 +75,7 @@ func readTokens(v *variables, now func() time.Time) *auth.Tokens {
 	}
 	tokens, problems := auth.NewTokens(c)
 	for _, p := range problems {
-		v.wrong(tokenVariables[p.Field], "%s", p.Text)
+		v.wrong(tokenVariables[p.Field], "%s", strings.ReplaceAll(p.Text, "Tenant ", prefix+oidcTenant+" "))
 	}
 	return tokens
 }

@@ -21,7 +21,7 @@ type Operations func(ctx context.Context, payload json.RawMessage) (json.RawMess
 func Step() (Operations, error) { return newProcess().step() }
 
 func (p process) step() (Operations, error) {
-	s, machine, t := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables)
+	s, machine, t, free := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables), readReserve(p.variables, defaultReserve)
 	known, err := agents(p.variables)
 	c := readAWS(p.variables)
 	if err := errors.Join(p.err(), err); err != nil {
@@ -34,7 +34,7 @@ func (p process) step() (Operations, error) {
 	}
 	steps := runner.New(runner.Config{
 		Authority: authority, Blobs: newBlobs(c, s), Agents: known, Rand: rand.Float64,
-		Lease: t.lease, Renewal: t.renewal, Grace: t.grace, Reserve: t.reserve, Logger: p.logger,
+		Lease: t.lease, Renewal: t.renewal, Grace: t.grace, Reserve: free, Logger: p.logger,
 	})
 	return only(&dispatch.Handler{Dispatcher: told, Steps: func(ctx context.Context, in dispatch.Input, execution string, deadlineAt time.Time) (lifecycle.Outcome, error) {
 		return steps.Run(ctx, runner.Input{Ref: in.Ref(), Generation: in.Generation, Execution: execution, DeadlineAt: deadlineAt})

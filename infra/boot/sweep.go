@@ -22,7 +22,7 @@ func Sweep() (Sweeping, error) { return newProcess().sweep() }
 
 func (p process) sweep() (Sweeping, error) {
 	s, machine, t := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables)
-	most := p.count(sweepMost, defaultSweepMost)
+	most, free := p.count(sweepMost, defaultSweepMost), readReserve(p.variables, defaultReserve)
 	known, err := agents(p.variables)
 	c := readAWS(p.variables)
 	if err := errors.Join(p.err(), err); err != nil {
@@ -36,7 +36,7 @@ func (p process) sweep() (Sweeping, error) {
 	return bounded(&sweep.Sweeper{
 		Authority: authority, Executions: told, Page: sweepPage, Most: most, Logger: p.logger,
 		Known: func(agent string, version int) bool { _, ok := known.Lookup(agent, version); return ok },
-	}, t.reserve), nil
+	}, free), nil
 }
 
 // bounded sweeps within one invocation. A sweep that runs out of time has done its

@@ -9,6 +9,7 @@ about the source are in infra/*_test.go.
 """
 
 import json
+import logging
 import os
 import re
 import sys
@@ -31,6 +32,7 @@ def want(holds, message):
 
 
 def translate(tree):
+    logging.getLogger("samtranslator.feature_toggle.feature_toggle").setLevel(logging.ERROR)  # it misses a file of AWS's
     source = yaml_parse((tree / "template.yaml").read_text())
     # What sam package would have uploaded.
     source["Globals"]["Function"]["CodeUri"] = "s3://artifacts/function"

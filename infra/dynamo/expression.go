@@ -82,9 +82,9 @@ func (x *expression) putFirst(attribute string, v types.AttributeValue) *express
 	return x
 }
 
-// increase adds to a counter, which starts at 0.
-func (x *expression) increase(attribute string, by uint64) *expression {
-	x.add = append(x.add, x.name(attribute)+" "+x.value(number(by)))
+// increase adds one to a counter, which starts at 0.
+func (x *expression) increase(attribute string) *expression {
+	x.add = append(x.add, x.name(attribute)+" "+x.value(number(1)))
 	return x
 }
 

@@ -27,7 +27,7 @@ type StreamsAPI interface {
 
 var _ StreamsAPI = (*dynamodbstreams.Client)(nil)
 
-// ErrNoFeed: the ledger was made without Options.Streams.
+// ErrNoFeed means that the ledger was made without Options.Streams.
 var ErrNoFeed = errors.New("this ledger has no change feed")
 
 // feed reads the table's stream, for a process that runs by itself.
@@ -37,13 +37,14 @@ type feed struct {
 
 	mu  sync.Mutex
 	arn string
-	// iterators go on where a shard was read to, also past records that are no
-	// entries: a position moves with entries only. They are forgotten with the
-	// process.
+	// iterators go on where a shard was read to, past records that are no entries as
+	// well: no position tells of those. They are forgotten with the process.
 	iterators map[string]iterator
 }
 
-type iterator struct{ after, value string }
+// iterator goes on after a sequence number that callers know, and after another
+// one behind which there was nothing for them.
+type iterator struct{ told, reached, value string }
 
 func newFeed(api StreamsAPI, table string) *feed {
 	return &feed{api: api, table: table, iterators: map[string]iterator{}}
@@ -172,7 +173,8 @@ func (f *feed) shards(ctx context.Context) ([]streams.Shard, error) {
 // read adds a shard's entries, up to limit in all, and moves the position past
 // them.
 func (f *feed) read(ctx context.Context, shard string, at position, out []ledger.Change, limit int) ([]ledger.Change, error) {
-	next, err := f.iterator(ctx, shard, at[shard])
+	told := at[shard]
+	next, err := f.iterator(ctx, shard, told)
 	for err == nil && (limit <= 0 || len(out) < limit) {
 		var page *dynamodbstreams.GetRecordsOutput
 		page, err = f.api.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: &next, Limit: aws.Int32(maxRecords)})
@@ -190,6 +192,7 @@ func (f *feed) read(ctx context.Context, shard string, at position, out []ledger
 			}
 			if d.Entry.Seq > 0 {
 				out = append(out, ledger.Change{Position: at.String(), Ref: d.Ref, Entry: d.Entry})
+				told = at[shard]
 			}
 		}
 		if page.NextShardIterator == nil {
@@ -198,7 +201,7 @@ func (f *feed) read(ctx context.Context, shard string, at position, out []ledger
 			return out, nil
 		}
 		next = *page.NextShardIterator
-		f.iterators[shard] = iterator{at[shard], next}
+		f.iterators[shard] = iterator{told, at[shard], next}
 		if len(page.Records) == 0 {
 			return out, nil
 		}
@@ -211,7 +214,7 @@ func (f *feed) read(ctx context.Context, shard string, at position, out []ledger
 
 // iterator begins after a sequence number, "" for the shard's beginning.
 func (f *feed) iterator(ctx context.Context, shard, after string) (string, error) {
-	if known, is := f.iterators[shard]; is && known.after == after {
+	if known, is := f.iterators[shard]; is && (known.told == after || known.reached == after) {
 		return known.value, nil
 	}
 	in := &dynamodbstreams.GetShardIteratorInput{StreamArn: &f.arn, ShardId: &shard, ShardIteratorType: streams.ShardIteratorTypeTrimHorizon}

@@ -96,7 +96,7 @@ func TestListPageOfStale(t *testing.T) {
 	a, b, c := named("a", at.Add(3*time.Second)), named("b", at.Add(2*time.Second)), named("c", at.Add(time.Second))
 	q := inConversation()
 	q.Limit = 1
-	l, s := played(t, found(t, a, b, c), batchOf(t, c), batchOf(t))
+	l, s := played(t, found(t, a, b, c), batchOf(t), batchOf(t, c))
 	page, err := l.List(t.Context(), q) // of a and b nothing is left
 	if got := tasksOf(page.Heads); err != nil || got != "c" || page.Next != nil {
 		t.Errorf("%q (%v), next %v; want c, the last", got, err, page.Next)
@@ -143,7 +143,6 @@ func TestDueStale(t *testing.T) {
 		answers = append(answers, found(t))
 	}
 	l, _ := played(t, append(answers, batchOf(t, moved))...)
-	l.client.(*script).t = t
 	page, err := l.Due(t.Context(), at.Add(time.Minute), nil, 1)
 	if err != nil || len(page.Heads) > 0 || page.Next == nil || page.Next.Ref != a.Ref() || !page.Next.DueAt.Equal(a.DueAt) {
 		t.Errorf("%+v (%v), want no task and a cursor past the first", page, err)

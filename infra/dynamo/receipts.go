@@ -31,8 +31,8 @@ func (l *Ledger) Receipt(ctx context.Context, ref lifecycle.Ref, producer, event
 // Hit implements ledger.Tasks.
 func (l *Ledger) Hit(ctx context.Context, ref lifecycle.Ref, producer, eventID string) error {
 	var t transaction
-	t.update(l.tables.Tasks, receiptKey(ref, producer, eventID), (&expression{}).exists().increase(receiptHits, 1))
-	t.update(l.tables.Tasks, headKey(ref), (&expression{}).exists().increase(hitsName, 1))
+	t.update(l.tables.Tasks, receiptKey(ref, producer, eventID), (&expression{}).exists().increase(receiptHits))
+	t.update(l.tables.Tasks, headKey(ref), (&expression{}).exists().increase(hitsName))
 	err := l.transact(ctx, &t)
 	if _, refused := errors.AsType[*refusal](err); refused {
 		return noReceipt(ref, eventID)

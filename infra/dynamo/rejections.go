@@ -36,9 +36,9 @@ func (l *Ledger) Reject(ctx context.Context, ref lifecycle.Ref, r ledger.Rejecte
 
 // keep writes a rejection after so many others. *refusal: there are more.
 func (l *Ledger) keep(ctx context.Context, ref lifecycle.Ref, r ledger.Rejected, before int) error {
-	head := (&expression{}).exists().increase(rejectionsName, 1)
+	head := (&expression{}).exists().increase(rejectionsName)
 	if r.Reason == lifecycle.ConflictingContent {
-		head.increase(incidentsName, 1)
+		head.increase(incidentsName)
 	}
 	if before >= lifecycle.MaxRejections {
 		return l.update(ctx, l.tables.Tasks, headKey(ref), head.compare(rejectionsName, ">=", number(lifecycle.MaxRejections)))

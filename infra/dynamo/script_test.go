@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,6 +22,7 @@ import (
 // reads answers.
 type script struct {
 	t       *testing.T
+	mu      sync.Mutex
 	answers []answer
 	asked   []string // methods, in order
 	tokens  []string
@@ -34,6 +36,8 @@ type answer struct {
 }
 
 func (s *script) next(method string) answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.asked = append(s.asked, method)
 	if len(s.answers) == 0 {
 		return answer{err: fmt.Errorf("the script has no answer to request %d, a %s", len(s.asked), method)}

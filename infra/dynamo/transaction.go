@@ -16,17 +16,17 @@ type transaction struct {
 
 const allOld = types.ReturnValuesOnConditionCheckFailureAllOld
 
-// update adds a change of an item. Like put and check it says the action's place,
-// where a refusal will have its reason.
-func (t *transaction) update(table string, k key, x *expression) int {
+// update adds a change of an item.
+func (t *transaction) update(table string, k key, x *expression) {
 	t.note(k.check())
-	return t.action(types.TransactWriteItem{Update: &types.Update{
+	t.action(types.TransactWriteItem{Update: &types.Update{
 		TableName: &table, Key: k.item(), UpdateExpression: x.update(), ConditionExpression: x.condition(),
 		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values, ReturnValuesOnConditionCheckFailure: allOld,
 	}})
 }
 
-// put adds a whole item.
+// put adds a whole item and says the action's place, where a refusal will have its
+// reason.
 func (t *transaction) put(table string, it item, x *expression) int {
 	t.note(key{textOf(it, partitionName), textOf(it, sortName)}.check())
 	return t.action(types.TransactWriteItem{Put: &types.Put{
@@ -53,9 +53,9 @@ func keyed(k key, l layout, record any) (item, error) {
 }
 
 // check adds a condition on an item that is not written.
-func (t *transaction) check(table string, k key, x *expression) int {
+func (t *transaction) check(table string, k key, x *expression) {
 	t.note(k.check())
-	return t.action(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+	t.action(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: &table, Key: k.item(), ConditionExpression: x.condition(),
 		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values, ReturnValuesOnConditionCheckFailure: allOld,
 	}})

@@ -68,8 +68,11 @@ func valueSize(v types.AttributeValue) int {
 func numberSize(text string) int {
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
 	whole, fraction = strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")
-	if fraction == "" {
+	switch {
+	case fraction == "":
 		whole = strings.TrimRight(whole, "0")
+	case whole == "":
+		fraction = strings.TrimLeft(fraction, "0")
 	}
 	n := (len(whole)+len(fraction)+1)/2 + 1
 	if strings.HasPrefix(text, "-") {

@@ -171,14 +171,21 @@ func TestAbortReachesTheInvoker(t *testing.T) {
 // TestProcessDies: its caller sees a cut answer, the next one a new process.
 func TestProcessDies(t *testing.T) {
 	w := serve(t, nil)
-	resp, err := http.Get(w.url + "/exit")
+	received := make(chan struct{})
+	source := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-received }))
+	defer source.Close()
+	resp, err := http.Get(w.url + "/exit?source=" + url.QueryEscape(source.URL))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	if !strings.HasPrefix("begun", string(got)) || err == nil { // the last bytes may die with it
-		t.Errorf("got %q, %v", got, err)
+	defer resp.Body.Close()
+	begun := make([]byte, 5)
+	if _, err := io.ReadFull(resp.Body, begun); err != nil || string(begun) != "begun" {
+		t.Fatalf("got %q, %v", begun, err)
+	}
+	close(received)
+	if rest, err := io.ReadAll(resp.Body); len(rest) != 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("got %q, %v", rest, err)
 	}
 	w.echo(t, http.MethodGet, "/echo/x", nil, nil)
 	if n := len(w.function.Inits()); n != 2 {

@@ -22,12 +22,14 @@ type process struct {
 	next     chan *invocation // what it is to do next
 	exited   chan struct{}
 	startAt  time.Time
+	passing  sync.WaitGroup // answers that are on their way; none begins when it is dead
 
 	mu      sync.Mutex
 	asked   bool        // it has asked for an invocation, so its init is over
 	current *invocation // what it was given, and has not completed
 	failed  error       // what it said of that
-	cause   error       // why it was killed, or what it said of its init; nil: it exited
+	dead    bool
+	cause   error // why it was killed, or what it said of its init; nil: it exited
 }
 
 // start starts a process. The function's lock is held.
@@ -59,9 +61,7 @@ func (p *process) wait() {
 		text = err.Error()
 	}
 	p.function.gone(p)
-	ctx, cancel := context.WithTimeout(context.Background(), exitTime)
-	defer cancel()
-	_ = p.server.Shutdown(ctx)
+	p.drain()
 	_ = p.server.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,6 +69,25 @@ func (p *process) wait() {
 		p.current.end(cmp.Or[error](p.failed, p.cause, &FunctionError{Type: "Runtime.ExitError", Message: "Runtime exited with error: " + text}))
 	}
 	close(p.exited)
+}
+
+// drain waits until what the process had sent was passed on. Whoever invoked it and
+// neither reads nor closes the response is waited for no longer than exitTime.
+func (p *process) drain() {
+	p.mu.Lock()
+	p.dead = true
+	p.mu.Unlock()
+	passed := make(chan struct{})
+	go func() {
+		p.passing.Wait()
+		close(passed)
+	}()
+	patience := time.NewTimer(exitTime)
+	defer patience.Stop()
+	select {
+	case <-passed:
+	case <-patience.C:
+	}
 }
 
 // take gives the process, which is idle or new, something to do.
@@ -109,6 +128,18 @@ func (p *process) report(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed = err
+}
+
+// answer is the invocation of an ID whose answer begins, if the process has it. The
+// caller says when it was passed on.
+func (p *process) answer(id string) *invocation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current == nil || p.current.id != id || p.dead {
+		return nil
+	}
+	p.passing.Add(1)
+	return p.current
 }
 
 // working is the invocation of an ID, if the process has it.

@@ -70,11 +70,12 @@ func (p *process) serveNext(w http.ResponseWriter, r *http.Request) {
 
 // serveResponse passes an answer on as it comes.
 func (p *process) serveResponse(w http.ResponseWriter, r *http.Request) {
-	v := p.working(r.PathValue("id"))
+	v := p.answer(r.PathValue("id"))
 	if v == nil {
 		refuse(w)
 		return
 	}
+	defer p.passing.Done()
 	limit := MaxPayloadBytes
 	if kind := r.Header.Get("Content-Type"); kind == typeIntegration || r.Header.Get(headerMode) == modeStreaming {
 		limit = MaxStreamBytes

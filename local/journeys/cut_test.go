@@ -147,12 +147,16 @@ func (w *world) same(name string, got, other []frame, want []uint64) {
 	}
 }
 
+// maxStreams is more than a patient client needs for any of the journeys.
+const maxStreams = 1000
+
 // patient is a client that follows a task from an id to its end through any number
 // of streams, answers the question, and collects each update once. One that begins
 // without a stream cuts each of its streams after a single update.
 func (w *world) patient(j journey, id a2a.TaskID, s *subscriber, last uint64) []frame {
 	var got []frame
-	for cuts := s == nil; ; s = nil {
+	cuts := s == nil
+	for range maxStreams {
 		if s == nil {
 			var err error
 			if s, err = w.reattach(j, id, last); err != nil {
@@ -170,6 +174,8 @@ func (w *world) patient(j journey, id a2a.TaskID, s *subscriber, last uint64) []
 			}
 			if f.id <= last {
 				w.t.Errorf("id %d came after %d", f.id, last)
+				s.cut()
+				return got
 			}
 			got, last = append(got, f), f.id
 			if f.state().Terminal() {
@@ -181,7 +187,10 @@ func (w *world) patient(j journey, id a2a.TaskID, s *subscriber, last uint64) []
 			}
 		}
 		s.cut()
+		s = nil
 	}
+	w.t.Errorf("after %d streams the task has not ended", maxStreams)
+	return got
 }
 
 // reattach opens the next stream of a patient client: by subscribing, or by

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,12 +153,7 @@ func (w *world) until(prefix string, id a2a.TaskID, patience time.Duration, ok f
 
 func in(states ...a2a.TaskState) func(a2a.Task) bool {
 	return func(t a2a.Task) bool {
-		for _, s := range states {
-			if t.Status.State == s {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(states, t.Status.State)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/ncruces/go-sqlite3"
@@ -37,15 +36,10 @@ func (w *writer) loop() {
 		}
 		w.write(batch)
 		w.log.keep(w.conn)
-		// Let those who were just answered come with their next write: larger
-		// batches need fewer syncs and less processor time for each commit. That
-		// costs some 5 % of the rate where the machine has nothing else to do, and
-		// gains 30 % where it has. With nobody to run it costs nothing.
-		runtime.Gosched()
 	}
 }
 
-// write commits a batch, tells its callers, and wakes the watchers.
+// write commits a batch, wakes the watchers, and tells its callers.
 func (w *writer) write(batch []*operation) {
 	err := w.commit(batch)
 	if err != nil && errors.Is(err, sqlite3.CONSTRAINT) {
@@ -60,7 +54,17 @@ func (w *writer) write(batch []*operation) {
 		}
 		return
 	}
+	// Watchers are woken before callers are answered: whoever watches after its own
+	// answer is not woken by its own commit.
 	w.woken = w.woken[:0]
+	for ref, t := range w.tx.touched {
+		if t.appended {
+			w.woken = append(w.woken, ref)
+		}
+	}
+	if len(w.woken) > 0 {
+		w.watchers.wake(w.woken)
+	}
 	for _, op := range batch {
 		switch {
 		case err != nil:
@@ -73,14 +77,6 @@ func (w *writer) write(batch []*operation) {
 			w.count.entries.Add(uint64(op.entries))
 		}
 		close(op.done)
-	}
-	for ref, t := range w.tx.touched {
-		if t.appended {
-			w.woken = append(w.woken, ref)
-		}
-	}
-	if len(w.woken) > 0 {
-		w.watchers.wake(w.woken)
 	}
 }
 

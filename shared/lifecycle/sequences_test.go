@@ -249,6 +249,9 @@ func TestSequences(t *testing.T) {
 		}
 	}
 	t.Logf("%d commands accepted; ended in %v; entries %v", commands, reached, types)
+	if sequences < 2000 {
+		return // too few to have got everywhere
+	}
 	for _, s := range lifecycle.States() {
 		if s != lifecycle.Submitted && reached[s] < sequences/1000 {
 			t.Errorf("only %d sequences end in %s: they do not get everywhere", reached[s], s)

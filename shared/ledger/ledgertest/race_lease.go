@@ -141,7 +141,7 @@ var lostCommit = contest{
 				if s == secondLeads {
 					return nil // nobody comes after
 				}
-				if err := d.ledger.Watch(ctx, t.Ref(), t.Seq); err != nil {
+				if err := d.passed(ctx, t.Ref(), t.Seq); err != nil {
 					return err
 				}
 				other, err := d.grant(ctx, t, "holder")
@@ -167,6 +167,19 @@ var lostCommit = contest{
 	},
 }
 
+// passed waits until the task has an entry after a sequence; Watch may return
+// early.
+func (d *desk) passed(ctx context.Context, ref lifecycle.Ref, seq uint64) error {
+	for {
+		if err := d.ledger.Watch(ctx, ref, seq); err != nil {
+			return err
+		}
+		if h, err := d.ledger.Head(ctx, ref); err != nil || h.Seq > seq {
+			return err
+		}
+	}
+}
+
 // lostGrant loses the answer to a grant, while another invocation of the same
 // execution is granted the lease. Recognising its own success, the caller must
 // not take the other one's fence for its own.
@@ -184,7 +197,7 @@ var lostGrant = contest{
 			func() (err error) { got[0], err = process.grant(ctx, t, "holder"); return err },
 			func() (err error) {
 				if !s.leads() {
-					if err := d.ledger.Watch(ctx, t.Ref(), t.Seq); err != nil {
+					if err := d.passed(ctx, t.Ref(), t.Seq); err != nil {
 						return err
 					}
 				}

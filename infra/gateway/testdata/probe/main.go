@@ -31,9 +31,12 @@ func main() {
 		w.(http.Flusher).Flush()
 		panic("the-secret")
 	})
-	mux.HandleFunc("/exit", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("/exit", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "begun")
 		w.(http.Flusher).Flush()
+		if answer, err := http.Get(r.URL.Query().Get("source")); err == nil { // when the caller has it
+			_ = answer.Body.Close()
+		}
 		os.Exit(3)
 	})
 	mux.HandleFunc("/wide", func(w http.ResponseWriter, _ *http.Request) {

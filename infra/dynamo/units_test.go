@@ -1,0 +1,78 @@
+package dynamo
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// TestItemSize follows the examples of DynamoDB item sizes and formats (developer
+// guide).
+func TestItemSize(t *testing.T) {
+	n := func(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
+	for _, c := range []struct {
+		value types.AttributeValue
+		want  int
+	}{
+		{text("Shirt-Color"), 11}, {text("é"), 2}, {text(""), 0},
+		{n("0"), 1}, {n("7"), 2}, {n("27"), 2}, {n("-27"), 3}, {n("461"), 3}, {n("1000"), 2}, {n("1772359200.12"), 7}, {n("0.001"), 2},
+		{&types.AttributeValueMemberB{Value: make([]byte, 32)}, 32}, {&types.AttributeValueMemberBOOL{}, 1}, {&types.AttributeValueMemberNULL{}, 1},
+		{&types.AttributeValueMemberM{Value: item{"ab": text("c")}}, 3 + 1 + 3}, {&types.AttributeValueMemberL{Value: []types.AttributeValue{text("ab")}}, 3 + 1 + 2},
+	} {
+		if got := itemSize(item{"name": c.value}) - len("name"); got != c.want {
+			t.Errorf("%v has %d bytes, want %d", c.value, got, c.want)
+		}
+	}
+}
+
+func TestWriteUnits(t *testing.T) {
+	of := func(size int) item { return item{"a": text(strings.Repeat("x", size-1))} }
+	for _, c := range []struct {
+		before, after item
+		transaction   bool
+		want          float64
+	}{
+		{nil, of(1), false, 1}, {nil, of(1024), false, 1}, {nil, of(1025), false, 2}, {of(3000), of(10), false, 3}, {of(3000), nil, false, 3}, {nil, nil, false, 1},
+		{nil, of(1024), true, 2}, {of(1024), of(1025), true, 4},
+	} {
+		if got := writeUnits(c.before, c.after, c.transaction); got != c.want {
+			t.Errorf("%d to %d bytes, in a transaction %t: %.0f units, want %.0f", itemSize(c.before), itemSize(c.after), c.transaction, got, c.want)
+		}
+	}
+}
+
+// TestIndexUnits: the indexes are written to when the status changes and when
+// somebody must look at another time, and never else.
+func TestIndexUnits(t *testing.T) {
+	before := seen()
+	renewed, granted, changed := before, before, before
+	renewed.LeaseUntil, renewed.Op = at.Add(lifecycle.DefaultLease), "op-1"
+	granted.DueAt, granted.Fence = before.DueAt.Add(lifecycle.DefaultLease), 2
+	changed.State, changed.StatusAt = lifecycle.InputRequired, at.Add(lifecycle.DefaultLease)
+	ended := lifecycle.Head{Tenant: before.Tenant, Task: before.Task, State: lifecycle.Completed, StatusAt: changed.StatusAt, ExpiresAt: changed.StatusAt.Add(lifecycle.DefaultRetention)}
+	for name, c := range map[string]struct {
+		after lifecycle.Head
+		want  float64
+	}{"nothing": {before, 0}, "a renewal": {renewed, 0}, "a grant": {granted, 2}, "another status": {changed, 4}, "the end": {ended, 5}} {
+		if got := indexUnits(stored(t, before), stored(t, c.after)); got != c.want {
+			t.Errorf("%s costs %.0f units in the indexes, want %.0f", name, got, c.want)
+		}
+	}
+	if got := indexUnits(nil, stored(t, before)); got != 3 {
+		t.Errorf("a new task costs %.0f units in the indexes, want 3", got)
+	}
+}
+
+func TestReadUnits(t *testing.T) {
+	for _, c := range []struct {
+		size   int
+		strong bool
+		want   float64
+	}{{0, true, 1}, {0, false, 0.5}, {4096, true, 1}, {4097, true, 2}, {8193, false, 1.5}} {
+		if got := readUnits(c.size, c.strong); got != c.want {
+			t.Errorf("%d bytes, strong %t: %.1f units, want %.1f", c.size, c.strong, got, c.want)
+		}
+	}
+}

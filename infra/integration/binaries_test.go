@@ -1,0 +1,67 @@
+package integration_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// The functions, as they are deployed.
+const (
+	fnAPI    = "api"
+	fnStep   = "step"
+	fnSettle = "settle"
+	fnStream = "stream"
+	fnSweep  = "sweep"
+)
+
+// build is one build of the functions, by its folder.
+type build string
+
+func (b build) binary(function string) string { return filepath.Join(string(b), function) }
+
+var (
+	binariesDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "holdfast-functions-") })
+	current     = sync.OnceValues(func() (build, error) { return compile("current", "lambda.norpc") })
+	next        = sync.OnceValues(func() (build, error) { return compile("next", "lambda.norpc,next") })
+)
+
+// compile builds all functions once, with the flags of a deployment but for the
+// architecture, which is this machine's.
+func compile(name, tags string) (build, error) {
+	dir, err := binariesDir()
+	if err != nil {
+		return "", err
+	}
+	out := filepath.Join(dir, name)
+	if err := os.Mkdir(out, 0o700); err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-tags", tags, "-trimpath", "-o", out+string(filepath.Separator), "../../functions/...")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build -tags %s ./functions/...: %w\n%s", tags, err, text)
+	}
+	return build(out), nil
+}
+
+// built is a build that must be there.
+func built(t *testing.T, which func() (build, error)) build {
+	t.Helper()
+	b, err := which()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func removeBinaries() {
+	dir, err := binariesDir()
+	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}

@@ -1,0 +1,190 @@
+package integration_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/local/asl"
+	"github.com/holdfast-a2a/holdfast/statemachine"
+)
+
+// ARNs as they would be on AWS.
+const (
+	machineARN  = "arn:aws:states:us-east-1:000000000000:stateMachine:task:live"
+	functionARN = "arn:aws:lambda:us-east-1:000000000000:function:"
+	tokenPrefix = "AQCEAAAAKgAAAAMAAAAA" // what is no token at all is told from a strange one by it
+)
+
+// machine is Step Functions: the task state machine behind the service's protocol.
+type machine struct {
+	url     string
+	runtime *asl.Runtime
+
+	mu     sync.Mutex
+	states map[string][]string // states that each execution has entered
+	ended  map[string]asl.Result
+	codes  map[string]int // answers by action and error code
+}
+
+// invocation calls a function, by its name.
+type invocation func(ctx context.Context, function string, payload json.RawMessage) (json.RawMessage, error)
+
+func newMachine(t *testing.T, invoke invocation) *machine {
+	t.Helper()
+	parsed, err := asl.Parse([]byte(statemachine.Task), map[string]string{"StepFunctionArn": functionARN + fnStep, "SettleFunctionArn": functionARN + fnSettle})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{states: map[string][]string{}, ended: map[string]asl.Result{}, codes: map[string]int{}}
+	m.runtime, err = asl.NewRuntime(parsed, asl.Options{
+		Invoke: func(ctx context.Context, arn string, payload json.RawMessage) (json.RawMessage, error) {
+			return invoke(ctx, strings.TrimPrefix(arn, functionARN), payload)
+		},
+		Now: time.Now, Rand: rand.Float64, NewToken: func() string { return tokenPrefix + a2a.NewMessageID() },
+		OnTransition: func(execution, state string) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.states[execution] = append(m.states[execution], state)
+		},
+		OnEnd: func(execution string, r asl.Result) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.ended[execution] = r
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(m)
+	m.url = server.URL
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := m.runtime.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		server.Close()
+	})
+	return m
+}
+
+// request is what the three actions have in common.
+type machineRequest struct {
+	StateMachineArn string `json:"stateMachineArn"`
+	Name            string `json:"name"`
+	Input           string `json:"input"`
+	TaskToken       string `json:"taskToken"`
+	Output          string `json:"output"`
+	Error           string `json:"error"`
+	Cause           string `json:"cause"`
+}
+
+// ServeHTTP speaks AWS JSON 1.0.
+func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	action, ours := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "AWSStepFunctions.")
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	var in machineRequest
+	if err := json.Unmarshal(body, &in); err != nil || !ours {
+		m.answer(w, action, "SerializationException", nil)
+		return
+	}
+	switch action {
+	case "StartExecution":
+		if in.StateMachineArn != machineARN {
+			m.answer(w, action, "StateMachineDoesNotExist", nil)
+			return
+		}
+		err := m.runtime.Start(in.Name, json.RawMessage(in.Input))
+		m.answer(w, action, codeOf(err), map[string]any{
+			"executionArn": "arn:aws:states:us-east-1:000000000000:execution:task:" + in.Name, "startDate": float64(time.Now().UnixMilli()) / 1000,
+		})
+	case "SendTaskSuccess", "SendTaskFailure":
+		if !strings.HasPrefix(in.TaskToken, tokenPrefix) {
+			m.answer(w, action, "InvalidToken", nil)
+			return
+		}
+		if action == "SendTaskSuccess" {
+			err = m.runtime.SendTaskSuccess(in.TaskToken, json.RawMessage(in.Output))
+		} else {
+			err = m.runtime.SendTaskFailure(in.TaskToken, in.Error, in.Cause)
+		}
+		m.answer(w, action, codeOf(err), map[string]any{})
+	default:
+		m.answer(w, action, "UnknownOperationException", nil)
+	}
+}
+
+// codeOf is the service's name of an error, "" for none.
+func codeOf(err error) string {
+	for known, code := range map[error]string{
+		asl.ErrExecutionExists: "ExecutionAlreadyExists", asl.ErrInvalidName: "InvalidName", asl.ErrInvalidInput: "InvalidExecutionInput",
+		asl.ErrTaskTimedOut: "TaskTimedOut", asl.ErrTaskNotExist: "TaskDoesNotExist", asl.ErrInvalidOutput: "InvalidOutput",
+	} {
+		if errors.Is(err, known) {
+			return code
+		}
+	}
+	if err != nil {
+		return "ServiceUnavailable"
+	}
+	return ""
+}
+
+func (m *machine) answer(w http.ResponseWriter, action, code string, body any) {
+	m.mu.Lock()
+	m.codes[action+" "+code]++
+	m.mu.Unlock()
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.Header().Set("X-Amzn-Requestid", a2a.NewMessageID())
+	switch code {
+	case "":
+	case "ServiceUnavailable":
+		w.WriteHeader(http.StatusServiceUnavailable)
+		body = map[string]string{"__type": code}
+	default:
+		w.WriteHeader(http.StatusBadRequest)
+		body = map[string]string{"__type": code, "message": "as the service says"}
+	}
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+// visited says how often an execution has entered a state.
+func (m *machine) visited(execution, state string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, s := range m.states[execution] {
+		if s == state {
+			n++
+		}
+	}
+	return n
+}
+
+// result is how an execution has ended, if it has.
+func (m *machine) result(execution string) (asl.Result, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.ended[execution]
+	return r, ok
+}
+
+// count is how often an action was answered with a code, "" for success.
+func (m *machine) count(action, code string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.codes[action+" "+code]
+}
