@@ -13,7 +13,8 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: help run test race check lint fix fuzz golden bench bench-smoke demo readme build clean check-test
+.PHONY: help run test race check lint fix fuzz golden bench bench-smoke demo readme build clean check-test \
+	template integration build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +80,22 @@ readme: build ## run the curl lines of README.md against a fresh server; needs c
 build: ## build dist/holdfast, and dist/holdfast-next with the example's renamed step
 	go build -trimpath -o dist/holdfast ./local
 	go build -trimpath -tags next -o dist/holdfast-next ./local
+
+# sam build calls these with ARTIFACTS_DIR (BuildMethod: makefile). One static binary each; GOARCH is the template's
+# parameter Architecture in Go's words, arm64 unless it says otherwise.
+GOARCH_LAMBDA = $(or $(GOARCH),arm64)
+LAMBDA_FLAGS  = -trimpath -tags lambda.norpc -ldflags "-s -w -buildid="
+
+build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction: build-%Function:
+	cd functions && CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH_LAMBDA) go build $(LAMBDA_FLAGS) \
+		-o "$(abspath $(ARTIFACTS_DIR))/bootstrap" ./$$(echo $* | tr A-Z a-z)
+
+template: ## check the SAM templates and the state machine with the tools of their makers; sam build; sizes
+	infra/checks/template.sh
+
+integration: ## the adapters, and the compiled functions, against a DynamoDB-compatible server that this installs
+	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \
+	go test -count=1 -timeout 20m ./infra/dynamo/integration ./infra/blobs/integration
 
 clean: ## remove what was built; keeps .holdfast, where your tasks are
 	rm -rf dist

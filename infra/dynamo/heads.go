@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -12,9 +13,16 @@ import (
 // maxBatch is how many items a BatchGetItem takes (API reference).
 const maxBatch = 100
 
-// heads reads many heads strongly. Those that are gone are missing.
+// heads reads many heads strongly. Those that are gone are missing. A batch takes
+// no key twice, and an index that is catching up may name a task twice.
 func (l *Ledger) heads(ctx context.Context, refs []lifecycle.Ref) (map[lifecycle.Ref]lifecycle.Head, error) {
 	out := make(map[lifecycle.Ref]lifecycle.Head, len(refs))
+	once := map[lifecycle.Ref]bool{}
+	refs = slices.DeleteFunc(slices.Clone(refs), func(ref lifecycle.Ref) bool {
+		again := once[ref]
+		once[ref] = true
+		return again
+	})
 	for len(refs) > 0 {
 		n := min(len(refs), maxBatch)
 		if err := l.headBatch(ctx, refs[:n], out); err != nil {

@@ -150,8 +150,9 @@ func split(joined string) ([]string, error) {
 	return parts, nil
 }
 
-// escape turns any string into printable ASCII without the separator. What it
-// keeps sorts as before.
+// escape turns any string into printable ASCII without the separator. Everything
+// that it writes sorts behind the separator, so a name that begins another one
+// comes before it, whatever follows in the key.
 func escape(s string) string {
 	plain := true
 	for i := range len(s) {
@@ -174,7 +175,7 @@ func escape(s string) string {
 	return b.String()
 }
 
-func keeps(c byte) bool { return c > ' ' && c < 0x7f && c != '#' && c != '%' }
+func keeps(c byte) bool { return c > '#' && c < 0x7f && c != '%' }
 
 func unescape(s string) (string, error) {
 	var b strings.Builder

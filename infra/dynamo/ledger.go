@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -147,7 +146,7 @@ func (l *Ledger) update(ctx context.Context, table string, k key, x *expression)
 		return l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: &table, Key: k.item(), UpdateExpression: x.update(), ConditionExpression: x.condition(),
 			ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+			ReturnValuesOnConditionCheckFailure: x.returns(),
 		}, untried)
 	})
 	return err

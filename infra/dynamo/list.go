@@ -154,9 +154,10 @@ func sorted(p ledger.Page) ledger.Page {
 	return p
 }
 
-// latestFirst is the order of lists.
+// latestFirst is the order of lists: the index's order backwards, which for task
+// IDs of letters and digits is theirs.
 func latestFirst(a, b time.Time, x, y a2a.TaskID) int {
-	return cmp.Or(b.Compare(a), strings.Compare(string(y), string(x)))
+	return cmp.Or(b.Compare(a), strings.Compare(escape(string(y)), escape(string(x))))
 }
 
 // Count implements ledger.Index. Keys alone tell who is selected: no head is

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,11 +47,11 @@ func inConversation() ledger.ListQuery {
 }
 
 func tasksOf(heads []lifecycle.Head) string {
-	s := ""
+	var s strings.Builder
 	for _, h := range heads {
-		s += string(h.Task)
+		s.WriteString(string(h.Task))
 	}
-	return s
+	return s.String()
 }
 
 // TestListStale: the index lags behind; pages show heads as they are, in the
@@ -162,5 +163,21 @@ func TestPlacesDamaged(t *testing.T) {
 	l, _ := played(t, answer{err: coded(400, "ValidationException")})
 	if _, err := l.List(t.Context(), inConversation()); err == nil || errors.Is(err, ledger.ErrUnavailable) {
 		t.Errorf("a query that was refused: %v", err)
+	}
+}
+
+// TestPlacesOfNamesakes: a page begins after its cursor's task also where one
+// task's name begins another's.
+func TestPlacesOfNamesakes(t *testing.T) {
+	ids := []a2a.TaskID{"a", "a!", "a\"", "a#", "a%", "a-", "aa", "é"}
+	for _, cursor := range ids {
+		s := listSpan(ledger.ListQuery{Tenant: "tenant", After: &ledger.ListCursor{StatusAt: at, Task: cursor}})
+		for _, id := range ids {
+			h := named(string(id), at)
+			inside := statusSort(h) >= s.first && statusSort(h) <= s.last
+			if after := latestFirst(at, at, cursor, id) < 0; inside != after {
+				t.Errorf("task %q is in the page after %q: %t, want %t", id, cursor, inside, after)
+			}
+		}
 	}
 }

@@ -65,8 +65,16 @@ func (s *script) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynam
 	return &dynamodb.GetItemOutput{Item: a.item}, a.err
 }
 
-func (s *script) BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+// BatchGetItem refuses what names a key twice, as DynamoDB does.
+func (s *script) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	a := s.next("BatchGetItem")
+	once := map[string]bool{}
+	for _, k := range in.RequestItems["tasks"].Keys {
+		if once[textOf(k, partitionName)] {
+			return nil, coded(http.StatusBadRequest, "ValidationException")
+		}
+		once[textOf(k, partitionName)] = true
+	}
 	out, _ := a.out.(*dynamodb.BatchGetItemOutput)
 	return out, a.err
 }

@@ -14,14 +14,20 @@ type transaction struct {
 	err     error // the first fault; the rest is then left out
 }
 
-const allOld = types.ReturnValuesOnConditionCheckFailureAllOld
+// returns asks for the old item of an action whose condition fails.
+func (x *expression) returns() types.ReturnValuesOnConditionCheckFailure {
+	if len(x.conditions) == 0 {
+		return ""
+	}
+	return types.ReturnValuesOnConditionCheckFailureAllOld
+}
 
 // update adds a change of an item.
 func (t *transaction) update(table string, k key, x *expression) {
 	t.note(k.check())
 	t.action(types.TransactWriteItem{Update: &types.Update{
 		TableName: &table, Key: k.item(), UpdateExpression: x.update(), ConditionExpression: x.condition(),
-		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values, ReturnValuesOnConditionCheckFailure: allOld,
+		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values, ReturnValuesOnConditionCheckFailure: x.returns(),
 	}})
 }
 
@@ -31,7 +37,7 @@ func (t *transaction) put(table string, it item, x *expression) int {
 	t.note(key{textOf(it, partitionName), textOf(it, sortName)}.check())
 	return t.action(types.TransactWriteItem{Put: &types.Put{
 		TableName: &table, Item: it, ConditionExpression: x.condition(),
-		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values, ReturnValuesOnConditionCheckFailure: allOld,
+		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values, ReturnValuesOnConditionCheckFailure: x.returns(),
 	}})
 }
 
@@ -57,7 +63,7 @@ func (t *transaction) check(table string, k key, x *expression) {
 	t.note(k.check())
 	t.action(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: &table, Key: k.item(), ConditionExpression: x.condition(),
-		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values, ReturnValuesOnConditionCheckFailure: allOld,
+		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values, ReturnValuesOnConditionCheckFailure: x.returns(),
 	}})
 }
 

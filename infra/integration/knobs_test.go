@@ -58,7 +58,7 @@ func (c *chance) of(n int) int {
 // The longest that anything is waited for, and how often a condition is looked at.
 const (
 	patience  = 2 * time.Minute
-	lookEvery = 20 * time.Millisecond
+	lookEvery = 100 * time.Millisecond
 )
 
 // until looks until a condition holds. Its text says how things are otherwise.

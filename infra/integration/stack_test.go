@@ -69,7 +69,7 @@ func newStack(t *testing.T, p plan) *stack {
 	p.invocation, p.sweep, p.processes = cmp.Or(p.invocation, time.Minute), cmp.Or(p.sweep, time.Second), cmp.Or(p.processes, 2)
 	s := &stack{T: t, plan: p, logs: newLogs(t), functions: map[string]*lambdahost.Function{}}
 	s.tables, s.bucket = newTables(t), newBucket(t)
-	s.ledger = dynamo.New(tableClient, s.tables, dynamo.Options{PollFirst: lookEvery, PollMost: 2 * lookEvery})
+	s.ledger = dynamo.New(tableClient, s.tables, dynamo.Options{PollFirst: lookEvery / 5, PollMost: lookEvery})
 	s.auth = &ledger.Authority{Ledger: s.ledger, Now: time.Now, NewID: a2a.NewMessageID}
 	s.outside = newOutside(t)
 	t.Cleanup(s.close) // after the machine has stopped

@@ -12,6 +12,9 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
+// refTo names a task of the tests' tenant.
+func refTo(id a2a.TaskID) lifecycle.Ref { return lifecycle.Ref{Tenant: tenant, Task: id} }
+
 // history is a task as its ledger has it.
 type history struct {
 	lifecycle.Task

@@ -209,5 +209,5 @@ func (f *Front) address(e *events.APIGatewayProxyRequest, r *http.Request) {
 func say(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"message": message})
+	_, _ = io.WriteString(w, `{"message":"`+message+"\"}\n")
 }
