@@ -68,6 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	f.StringVar(&t.sam, "sam", "sam", "the SAM CLI")
 	f.StringVar(&t.dir, "dir", filepath.Join("dist", "deploytest"), "folder for binaries, templates and logs")
 	limit := f.Duration("limit", playTime, "how long it may take")
+	keep := f.Bool("keep", false, "leave everything running after a failure, until it is interrupted")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -80,6 +81,10 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	for _, s := range t.story() {
 		t.say("%s", s.name)
 		if err := s.do(ctx); err != nil {
+			if *keep {
+				t.say("failed: %v; left running: %s, the API is %s, the caller's key %s", err, t.cloud.endpoint, t.api.id, t.key)
+				<-ctx.Done()
+			}
 			return fmt.Errorf("%s: %w (logs are in %s)", s.name, err, t.dir)
 		}
 	}

@@ -61,11 +61,17 @@ func reviewEmbedded(t *testing.T) (lifecycle.Digest, error) {
 
 // review submits the shipped review, approves everything and waits for its end.
 func review(t *testing.T, agent, name string) (a2a.Task, error) {
+	return reviewAimed(t, agent, name, func(lifecycle.Ref) {})
+}
+
+// reviewAimed is review, which tells whose it is as soon as that is known.
+func reviewAimed(t *testing.T, agent, name string, aim func(lifecycle.Ref)) (a2a.Task, error) {
 	ctx := t.Context()
 	task, err := send(ctx, agent, submission(name))
 	if err != nil {
 		return task, err
 	}
+	aim(refTo(task.ID))
 	reached := func(what string, states ...a2a.TaskState) error {
 		ok := expect(t, name+" is "+what, func() (bool, string) {
 			if task, err = getTask(ctx, agent, task.ID); err != nil {

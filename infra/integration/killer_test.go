@@ -1,0 +1,140 @@
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/infra/lambdahost"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// Between two kills the step function makes at most so many requests. A review makes
+// about 200 in all, so that a few kills hit all its phases.
+const maxRequestsBetween = 40
+
+// A step function that dies leaves a lease of a second, and effects in doubt for at
+// most what is left of its invocation.
+const (
+	shortInvocation = 4 * time.Second
+	shortSweep      = 200 * time.Millisecond
+)
+
+// killer sends SIGKILL to the step function's processes when they make a request that
+// was drawn: before it has reached the ledger or a system, or after it has acted there
+// and before the answer is known. In between a process changes nothing outside of
+// itself, so these are all the points that there are.
+type killer struct {
+	*stack
+	chance *chance
+	want   int // kills in all
+
+	mu    sync.Mutex
+	ref   lifecycle.Ref // of the review that runs; zero: nothing is killed
+	after int           // requests until the next kill
+	most  int           // kills of this review
+	here  []kill
+	runs  int // invocations that a kill has ended, of the operation run
+	other int // and of others
+}
+
+// kill is one kill, with the head as the dead process left it.
+type kill struct {
+	seq, fence uint64
+	held       bool
+}
+
+// strike decides about a request: act makes it. False: its process is dead.
+func (k *killer) strike(act func()) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.after--
+	if k.ref.Task == "" || k.after != 0 || len(k.here) >= k.most {
+		k.mu.Unlock() // requests run side by side; only a kill stops the others
+		act()
+		k.mu.Lock()
+		return true
+	}
+	if k.chance.of(2) == 0 {
+		act()
+	}
+	k.function(fnStep).Kill()
+	h, err := k.ledger.Head(context.Background(), k.ref)
+	if err != nil {
+		k.Errorf("the head after a kill: %v", err)
+	}
+	k.here = append(k.here, kill{h.Seq, h.Fence, h.Holder != ""})
+	k.after = 1 + k.chance.of(maxRequestsBetween)
+	return false
+}
+
+// meet is the killer in front of the ledger.
+func (k *killer) meet(x *exchange) *reply {
+	var answer *reply
+	if !k.strike(func() { answer = x.forward() }) {
+		return nil
+	}
+	return answer
+}
+
+// refused counts what kills have ended.
+func (k *killer) refused(function, op string, err error) {
+	failed, is := errors.AsType[*lambdahost.FunctionError](err)
+	if function != fnStep || !is || !strings.Contains(failed.Message, "signal: killed") {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if op == "run" {
+		k.runs++
+	} else {
+		k.other++
+	}
+}
+
+// begin aims at a review from its submission on.
+func (k *killer) begin(most int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ref, k.here, k.most, k.after = lifecycle.Ref{}, nil, most, 1+k.chance.of(maxRequestsBetween)
+}
+
+// aim names the review's task once it is known.
+func (k *killer) aim(ref lifecycle.Ref) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ref = ref
+	k.after = max(k.after, 1)
+}
+
+// stop ends killing, and gives what was killed.
+func (k *killer) stop() []kill {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ref = lifecycle.Ref{}
+	return k.here
+}
+
+func (k *killer) counts() (runs, other int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.runs, k.other
+}
+
+// newKiller is a stack whose step function has the killer between itself and
+// everything outside. Leases are short, so that a death is noticed soon.
+func newKiller(t *testing.T, c *chance) *killer {
+	t.Helper()
+	k := &killer{chance: c}
+	k.stack = newStack(t, plan{
+		ledger: newProxy(t, dynamoEndpoint, k.meet), refused: k.refused, invocation: shortInvocation, sweep: shortSweep,
+		env: []string{"HOLDFAST_LEASE=1s", "HOLDFAST_RENEWAL=300ms", "HOLDFAST_GRACE=200ms", "AWS_LAMBDA_LOG_LEVEL=INFO"},
+	})
+	k.outside.mu.Lock()
+	k.outside.every = k.strike
+	k.outside.mu.Unlock()
+	return k
+}
