@@ -99,7 +99,7 @@ func awayFromLedger(s *source) bool { return !s.in(lifecycleDir + " shared/ledge
 // awayFromEntrance: clock and environment are read where the program is put together. The parts of the laptop's
 // process take the time as an argument like everyone else: their tests run with a time of their own.
 func awayFromEntrance(s *source) bool {
-	return !s.test && (!s.in("infra/boot local/**") || s.in("local/asl local/node local/sqlite"))
+	return !s.test && (!s.in("infra/boot infra/deploytest local/**") || s.in("local/asl local/node local/sqlite"))
 }
 
 func TestTidy(t *testing.T) {
