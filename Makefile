@@ -19,8 +19,8 @@ MAKEFLAGS += --no-print-directory
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## serve on 127.0.0.1:8080 with the example's systems; data in .holdfast
-	go run ./local serve --systems
+run: ## serve on 127.0.0.1:8080 with the example's systems; data in .holdfast (or DYNAMODB_ENDPOINT=…)
+	DYNAMODB_ENDPOINT=$(DYNAMODB_ENDPOINT) go run ./local serve --systems
 
 test: ## run every test that needs only Go
 	go test $(PACKAGES)

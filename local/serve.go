@@ -20,7 +20,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/holdfast-a2a/holdfast/events"
 	"github.com/holdfast-a2a/holdfast/local/node"
-	"github.com/holdfast-a2a/holdfast/local/sqlite"
 	"github.com/holdfast-a2a/holdfast/shared/agent"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
@@ -37,6 +36,7 @@ type settings struct {
 	data       string
 	systems    bool
 	systemsURL string
+	dynamoDB   string
 	timing     node.Timing
 }
 
@@ -48,6 +48,7 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 	f.StringVar(&s.data, "data", ".holdfast", "folder of the ledger and the blobs")
 	f.BoolVar(&s.systems, "systems", false, "also serve the systems of the worked example, on 127.0.0.1:8090")
 	f.StringVar(&s.systemsURL, "systems-url", "http://"+defaultSystemsAddr, "where the systems of the worked example are")
+	f.StringVar(&s.dynamoDB, "dynamodb-endpoint", os.Getenv("DYNAMODB_ENDPOINT"), "keep tasks on a DynamoDB-compatible server instead of the data folder, such as http://127.0.0.1:8000")
 	f.DurationVar(&s.timing.Lease, "lease", s.timing.Lease, "how long a lease lasts without renewal")
 	f.DurationVar(&s.timing.Renewal, "renewal", s.timing.Renewal, "how often a lease is renewed")
 	f.DurationVar(&s.timing.Grace, "grace", s.timing.Grace, "how long the sweep leaves alone what should go on by itself")
@@ -85,15 +86,11 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(logs, nil))
-	book, err := sqlite.Open(s.data, sqlite.Options{})
+	store, err := openStorage(ctx, s)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, book.Close()) }()
-	blobs, err := sqlite.OpenBlobs(s.data, sqlite.Options{})
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, store.close()) }()
 	connections, err := os.OpenFile(filepath.Join(s.data, "connections.ndjson"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("the connection log: %w", err)
@@ -104,7 +101,7 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 		return err
 	}
 	n, err := node.New(node.Config{
-		Ledger: book, Blobs: blobs, Catalog: agents, HoldersGone: true, Timing: s.timing, Logger: logger,
+		Ledger: store.ledger, Blobs: store.blobs, Catalog: agents, HoldersGone: store.alone, Timing: s.timing, Logger: logger,
 		Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Secret: secret, Rand: mathrand.Float64,
 		Connections: connections,
 	})
@@ -125,7 +122,7 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 	if err := n.Start(); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	fmt.Fprintf(out, "holdfast serves %v on http://%s, data in %s\n", agents.Names(), listener.Addr(), s.data)
+	fmt.Fprintf(out, "holdfast serves %v on http://%s, %s\n", agents.Names(), listener.Addr(), store.where)
 	return serveUntil(ctx, listener, n)
 }
 

@@ -77,6 +77,8 @@ def check_api(template):
     want(api["Api"]["Properties"]["EndpointConfiguration"]["Types"] == ["REGIONAL"], "the API is not regional")
     permissions = [p["Properties"] for p in of_type(template, "AWS::Lambda::Permission").values() if p["Properties"]["Principal"] == "apigateway.amazonaws.com"]
     want(len(permissions) == 1 and permissions[0]["Action"] == "lambda:InvokeFunction", f"API Gateway may: {permissions}")
+    deployments = of_type(template, "AWS::ApiGateway::Deployment")
+    want(not any("StageName" in d["Properties"] for d in deployments.values()), "a deployment makes a stage of its own")
     stages = of_type(template, "AWS::ApiGateway::Stage")
     want(len(stages) == 1 and all(s["Properties"].get("MethodSettings") for s in stages.values()), "the stage has no limits")
 

@@ -109,7 +109,10 @@ func (t *test) deploy(ctx context.Context) error {
 	if err := t.describe(ctx); err != nil {
 		return err
 	}
-	return t.publish(ctx)
+	if err := t.publish(ctx); err != nil {
+		return err
+	}
+	return t.route(ctx)
 }
 
 // parameters are what this deployment decides; everything else is as by default.
@@ -168,4 +171,35 @@ func (t *test) publish(ctx context.Context) error {
 	}
 	return t.aws(ctx, nil, "stepfunctions", "create-state-machine-alias", "--name", "live",
 		"--routing-configuration", "stateMachineVersionArn="+version.StateMachineVersionArn+",weight=100")
+}
+
+// route puts the methods that the emulator's import leaves out (edit routed).
+func (t *test) route(ctx context.Context) error {
+	var out struct {
+		Items []struct {
+			ID   string `json:"id"`
+			Path string `json:"path"`
+		} `json:"items"`
+	}
+	if err := t.aws(ctx, &out, "apigateway", "get-resources", "--rest-api-id", t.api.id); err != nil {
+		return err
+	}
+	if len(out.Items) != 2 {
+		return fmt.Errorf("the API has %d resources, want / and /{proxy+}", len(out.Items))
+	}
+	var function struct{ FunctionArn string }
+	if err := t.aws(ctx, &function, "lambda", "get-function-configuration", "--function-name", t.cloud.resources["ApiFunction"]); err != nil {
+		return err
+	}
+	uri := "arn:aws:apigateway:" + region + ":lambda:path/2015-03-31/functions/" + function.FunctionArn + "/invocations"
+	for _, r := range out.Items {
+		place := []string{"--rest-api-id", t.api.id, "--resource-id", r.ID, "--http-method", "ANY"}
+		if err := t.aws(ctx, nil, append([]string{"apigateway", "put-method", "--authorization-type", "NONE"}, place...)...); err != nil {
+			return err
+		}
+		if err := t.aws(ctx, nil, append([]string{"apigateway", "put-integration", "--type", "AWS_PROXY", "--integration-http-method", "POST", "--uri", uri}, place...)...); err != nil {
+			return err
+		}
+	}
+	return t.aws(ctx, nil, "apigateway", "create-deployment", "--rest-api-id", t.api.id, "--stage-name", "v1")
 }

@@ -40,7 +40,7 @@ func TestLostAnswers(t *testing.T) {
 	clock := ledgertest.NewClock()
 	authority := func(seed uint64) (*ledger.Authority, *shaky) {
 		s := newShaky(0.1, 0.15, seed)
-		return &ledger.Authority{Ledger: dynamo.New(s, names, dynamo.Options{PollFirst: time.Millisecond}), Now: clock.Now, NewID: a2a.NewMessageID}, s
+		return &ledger.Authority{Ledger: dynamo.New(s, names, quick), Now: clock.Now, NewID: a2a.NewMessageID}, s
 	}
 	api, first := authority(1)
 	runner, second := authority(2)

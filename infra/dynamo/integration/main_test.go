@@ -55,8 +55,12 @@ var (
 	streams = dynamodbstreams.NewFromConfig(configuration())
 )
 
-// quick lets tests wait less than callers do.
-var quick = dynamo.Options{PollFirst: 5 * time.Millisecond, PollMost: 20 * time.Millisecond, Streams: streams}
+// quick looks more often than callers do, and is patient with a server that has
+// to share its machine.
+var quick = dynamo.Options{
+	PollFirst: 5 * time.Millisecond, PollMost: 20 * time.Millisecond, Streams: streams,
+	Retry: dynamo.Retry{Attempt: 20 * time.Second, Total: time.Minute},
+}
 
 // tables makes the two tables of a test and removes them when it ends.
 func tables(t *testing.T) dynamo.Names {
