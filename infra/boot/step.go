@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
@@ -67,10 +68,8 @@ func only(h *dispatch.Handler, operations ...string) Operations {
 		if err := json.Unmarshal(payload, &asked); err != nil {
 			return nil, errors.New("the payload is no operation of statemachine/task.asl.json")
 		}
-		for _, op := range operations {
-			if asked.Op == op {
-				return h.Handle(ctx, payload)
-			}
+		if slices.Contains(operations, asked.Op) {
+			return h.Handle(ctx, payload)
 		}
 		return nil, fmt.Errorf("this function does %q, not %q: connect the state to the other one", operations, asked.Op)
 	}

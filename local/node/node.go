@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/local/asl"
@@ -23,6 +24,9 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/sweep"
 	"github.com/holdfast-a2a/holdfast/statemachine"
 )
+
+// takers is how many tasks are taken over at a time when a process starts.
+const takers = 32
 
 // Names under which the state machine calls its functions in this process.
 const (
@@ -174,10 +178,35 @@ func (n *Node) recover() error {
 			break
 		}
 	}
+	return n.takeOver(live)
+}
+
+// takeOver restarts tasks side by side: each is a commit, and commits that come
+// together share the disk's confirmation.
+func (n *Node) takeOver(live []lifecycle.Ref) error {
+	var workers sync.WaitGroup
+	var failed atomic.Pointer[error]
+	next := make(chan lifecycle.Ref)
+	for range min(takers, len(live)) {
+		workers.Go(func() {
+			for ref := range next {
+				if err := n.Dispatcher.Recover(n.ctx, ref); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+					err = fmt.Errorf("taking over task %s: %w", ref.Task, err)
+					failed.CompareAndSwap(nil, &err)
+				}
+			}
+		})
+	}
 	for _, ref := range live {
-		if err := n.Dispatcher.Recover(n.ctx, ref); err != nil && !errors.Is(err, ledger.ErrNotFound) {
-			return fmt.Errorf("taking over task %s: %w", ref.Task, err)
+		if failed.Load() != nil {
+			break
 		}
+		next <- ref
+	}
+	close(next)
+	workers.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,12 +149,7 @@ func (t *Tokens) invalid(c jwt.Claims) string {
 }
 
 func (t *Tokens) another(audience jwt.Audience) bool {
-	for _, a := range t.Audiences[1:] {
-		if audience.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Audiences[1:], audience.Contains)
 }
 
 // principal maps the claims of a valid token.

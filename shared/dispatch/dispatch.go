@@ -124,7 +124,7 @@ func (d *Dispatcher) restart(ctx context.Context, ref lifecycle.Ref, holderGone 
 	if err != nil {
 		return false, err
 	}
-	res, err := d.Authority.Do(ctx, t, lifecycle.Restart{HolderGone: holderGone, Grace: d.Grace}, lifecycle.Source{Producer: "dispatch"}, ledger.Extra{})
+	res, err := d.Authority.Do(ctx, t, lifecycle.Restart{Generation: t.Generation, HolderGone: holderGone, Grace: d.Grace}, lifecycle.Source{Producer: "dispatch"}, ledger.Extra{})
 	if _, refused := errors.AsType[*lifecycle.Rejection](err); refused {
 		return false, nil
 	}

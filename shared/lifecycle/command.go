@@ -143,6 +143,9 @@ type Expire struct{}
 
 // Restart raises the generation, so that a new execution can take over.
 type Restart struct {
+	// Generation is the one that is to be followed; 0 for whichever there is. Two
+	// who find the same task stuck give it one new execution.
+	Generation uint64
 	// HolderGone is proof that no process which could hold the lease is alive.
 	HolderGone bool
 	Grace      time.Duration

@@ -231,6 +231,9 @@ func unmet(t Task) (Decision, error) {
 }
 
 func decideRestart(t Task, c Restart, now time.Time) (Decision, error) {
+	if c.Generation != 0 && c.Generation != t.Generation {
+		return Decision{}, reject(Superseded, "the task is at generation %d already", t.Generation)
+	}
 	if Interrupted(t.State) {
 		return Decision{}, reject(NotDue, "the task is in %s; its pause is open", t.State)
 	}
