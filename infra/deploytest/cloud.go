@@ -57,6 +57,7 @@ func (t *test) startEmulator(ctx context.Context) error {
 	t.cloud.endpoint = "http://" + address
 	if _, err = t.start("ministack", append(t.account(),
 		"PATH="+t.bin+":/usr/local/bin:/usr/bin:/bin", "HOME="+t.dir, "BIND_HOST=127.0.0.1", "IOT_MTLS_ENABLED=0", "GATEWAY_PORT="+port,
+		"AUTH=true", // it evaluates the policies of the roles
 	), filepath.Join(t.bin, "ministack")); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (t *test) shorten(ctx context.Context) error {
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return err
 	}
-	if _, err := t.command(ctx, []string{"GOARCH=" + runtime.GOARCH, "GOFLAGS=-overlay=" + file, "ARTIFACTS_DIR=" + folder}, "make", "build-StepFunction"); err != nil {
+	if _, err := t.command(ctx, []string{"GOARCH=" + runtime.GOARCH, "GOFLAGS=-buildvcs=false -overlay=" + file, "ARTIFACTS_DIR=" + folder}, "make", "build-StepFunction"); err != nil {
 		return err
 	}
 	archive := filepath.Join(t.dir, "short.zip")

@@ -108,6 +108,8 @@ func (t *test) story() []step {
 		{"deadline: a step function with short pauses takes over", t.shorten},
 		{"deadline: a pause that nobody answers", t.expire},
 		{"the table's stream reached its function", t.stream},
+		{"the schedule reached the sweep", t.sweep},
+		{"no credential in logs and tables", t.secrets},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ const maxRequestsBetween = 40
 // most what is left of its invocation.
 const (
 	shortInvocation = 4 * time.Second
-	shortSweep      = 200 * time.Millisecond
+	shortSweep      = 400 * time.Millisecond
 )
 
 // killer sends SIGKILL to the step function's processes when they make a request that
@@ -30,15 +31,16 @@ const (
 type killer struct {
 	*stack
 	chance *chance
-	want   int // kills in all
+	budget *atomic.Int64 // kills that are left, for all killers
 
+	wire  sync.RWMutex // held for reading while a request is on its way
 	mu    sync.Mutex
 	ref   lifecycle.Ref // of the review that runs; zero: nothing is killed
 	after int           // requests until the next kill
 	most  int           // kills of this review
 	here  []kill
-	runs  int // invocations that a kill has ended, of the operation run
-	other int // and of others
+	// strikes are all kills; runs and other the invocations that they have ended.
+	strikes, runs, other int
 }
 
 // kill is one kill, with the head as the dead process left it.
@@ -49,19 +51,23 @@ type kill struct {
 
 // strike decides about a request: act makes it. False: its process is dead.
 func (k *killer) strike(act func()) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.after--
-	if k.ref.Task == "" || k.after != 0 || len(k.here) >= k.most {
-		k.mu.Unlock() // requests run side by side; only a kill stops the others
+	if !k.drawn() {
+		k.wire.RLock()
+		defer k.wire.RUnlock()
 		act()
-		k.mu.Lock()
 		return true
 	}
 	if k.chance.of(2) == 0 {
 		act()
 	}
 	k.function(fnStep).Kill()
+	k.wire.Lock() // what a dead process had sent still arrives
+	defer k.wire.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ref.Task == "" {
+		return false // the review has ended while its process was dying
+	}
 	h, err := k.ledger.Head(context.Background(), k.ref)
 	if err != nil {
 		k.Errorf("the head after a kill: %v", err)
@@ -69,6 +75,22 @@ func (k *killer) strike(act func()) bool {
 	k.here = append(k.here, kill{h.Seq, h.Fence, h.Holder != ""})
 	k.after = 1 + k.chance.of(maxRequestsBetween)
 	return false
+}
+
+// drawn says whether a request is the one to die at.
+func (k *killer) drawn() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.after--
+	if k.ref.Task == "" || k.after != 0 || len(k.here) >= k.most {
+		return false
+	}
+	if k.budget.Add(-1) < 0 {
+		k.budget.Add(1)
+		return false
+	}
+	k.strikes++
+	return true
 }
 
 // meet is the killer in front of the ledger.
@@ -118,20 +140,20 @@ func (k *killer) stop() []kill {
 	return k.here
 }
 
-func (k *killer) counts() (runs, other int) {
+func (k *killer) counts() (strikes, runs, other int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.runs, k.other
+	return k.strikes, k.runs, k.other
 }
 
 // newKiller is a stack whose step function has the killer between itself and
 // everything outside. Leases are short, so that a death is noticed soon.
-func newKiller(t *testing.T, c *chance) *killer {
+func newKiller(t *testing.T, c *chance, budget *atomic.Int64) *killer {
 	t.Helper()
-	k := &killer{chance: c}
+	k := &killer{chance: c, budget: budget}
 	k.stack = newStack(t, plan{
 		ledger: newProxy(t, dynamoEndpoint, k.meet), refused: k.refused, invocation: shortInvocation, sweep: shortSweep,
-		env: []string{"HOLDFAST_LEASE=1s", "HOLDFAST_RENEWAL=300ms", "HOLDFAST_GRACE=200ms", "AWS_LAMBDA_LOG_LEVEL=INFO"},
+		env: []string{"HOLDFAST_LEASE=1s", "HOLDFAST_RENEWAL=300ms", "HOLDFAST_GRACE=200ms"},
 	})
 	k.outside.mu.Lock()
 	k.outside.every = k.strike

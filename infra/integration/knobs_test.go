@@ -57,8 +57,8 @@ func (c *chance) of(n int) int {
 
 // The longest that anything is waited for, and how often a condition is looked at.
 const (
-	patience  = 2 * time.Minute
-	lookEvery = 100 * time.Millisecond
+	patience  = 4 * time.Minute
+	lookEvery = 200 * time.Millisecond
 )
 
 // until looks until a condition holds. Its text says how things are otherwise.

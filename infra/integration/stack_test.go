@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
@@ -69,7 +70,7 @@ func newStack(t *testing.T, p plan) *stack {
 	p.invocation, p.sweep, p.processes = cmp.Or(p.invocation, time.Minute), cmp.Or(p.sweep, time.Second), cmp.Or(p.processes, 2)
 	s := &stack{T: t, plan: p, logs: newLogs(t), functions: map[string]*lambdahost.Function{}}
 	s.tables, s.bucket = newTables(t), newBucket(t)
-	s.ledger = dynamo.New(tableClient, s.tables, dynamo.Options{PollFirst: lookEvery / 5, PollMost: lookEvery})
+	s.ledger = dynamo.New(tableClient, s.tables, dynamo.Options{PollFirst: lookEvery / 10, PollMost: lookEvery})
 	s.auth = &ledger.Authority{Ledger: s.ledger, Now: time.Now, NewID: a2a.NewMessageID}
 	s.outside = newOutside(t)
 	t.Cleanup(s.close) // after the machine has stopped
@@ -78,7 +79,7 @@ func newStack(t *testing.T, p plan) *stack {
 	for _, name := range []string{fnAPI, fnStep, fnSettle, fnStream, fnSweep} {
 		s.deploy(name, b)
 	}
-	front := httptest.NewServer(s.front(fnAPI))
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.front(s.function(fnAPI)).ServeHTTP(w, r) }))
 	t.Cleanup(front.Close)
 	s.url = front.URL
 	s.sweepOften()
@@ -125,8 +126,8 @@ func (s *stack) function(name string) *lambdahost.Function {
 }
 
 // front is API Gateway in front of a function.
-func (s *stack) front(name string) *lambdahost.Front {
-	return &lambdahost.Front{Function: s.function(name), Now: time.Now, Timeout: time.Minute}
+func (s *stack) front(f *lambdahost.Function) *lambdahost.Front {
+	return &lambdahost.Front{Function: f, Now: time.Now, Timeout: time.Minute}
 }
 
 // invoke calls a function for the state machine. What goes wrong has the name that
