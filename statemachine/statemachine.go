@@ -6,7 +6,7 @@ package statemachine
 
 import _ "embed"
 
-// Task runs one generation of one task; DESIGN.md 5 draws it.
+// Task runs one generation of one task; ARCHITECTURE.md draws it.
 //
 // Input: {"tenant", "taskId", "generation"} and nothing that changes between two starts of the same name, since only a
 // byte-identical input makes a second StartExecution harmless.

@@ -32,7 +32,7 @@ func TestDefinitionsKeepTheRules(t *testing.T) {
 	}
 }
 
-// The shape of DESIGN.md 5, and what it costs: three transitions for a task without a pause, and none between a reply and the next run.
+// The shape that ARCHITECTURE.md draws, and what it costs: three transitions for a task without a pause, and none between a reply and the next run.
 func TestTaskHasTheShapeOfTheDesign(t *testing.T) {
 	d := decode(t, statemachine.Task)
 	for state, want := range map[string]string{

@@ -11,7 +11,7 @@ import (
 
 const (
 	// maxAttempts and maxBackoff ride out the emptying of a token bucket (300
-	// starts a second are refilled, AWS.md 3) and end well within the time of a
+	// starts a second are refilled, Service quotas) and end well within the time of a
 	// commit: whoever is not told now is told by the sweep.
 	maxAttempts = 6
 	maxBackoff  = 2 * time.Second

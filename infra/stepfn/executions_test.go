@@ -90,7 +90,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// A second start is harmless only if its input is the same bytes (AWS.md 3). The text is also a contract with the machine, and with executions
+// A second start is harmless only if its input is the same bytes (API reference of StartExecution). The text is also a contract with the machine, and with executions
 // that a release of ours started before this one.
 func TestStartSendsTheSameBytes(t *testing.T) {
 	client := &scripted{}

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/local/asl"
 )
 
-// These tests drive statemachine/task.asl.json, the file that is deployed, along each of its paths (DESIGN.md 5).
+// These tests drive statemachine/task.asl.json, the file that is deployed, along each of its paths (ARCHITECTURE.md).
 
 const throttled = "Lambda.TooManyRequestsException"
 

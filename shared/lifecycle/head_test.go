@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
-// TestHeadSize: with ordinary names every head is at most 1 KiB, which is what DynamoDB bills as one unit and DESIGN.md 4
+// TestHeadSize: with ordinary names every head is at most 1 KiB, which is what DynamoDB bills as one unit and ARCHITECTURE.md
 // allows; the largest possible one is printed.
 func TestHeadSize(t *testing.T) {
 	const limit = 1 << 10

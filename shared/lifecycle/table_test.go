@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
-// TestTransitions holds the table against DESIGN.md 3, written out again.
+// TestTransitions holds the table against ARCHITECTURE.md, written out again.
 func TestTransitions(t *testing.T) {
 	const (
 		submitted, working, input, auth       = lifecycle.Submitted, lifecycle.Working, lifecycle.InputRequired, lifecycle.AuthRequired
@@ -29,7 +29,7 @@ func TestTransitions(t *testing.T) {
 		{From: completed}, {From: failed}, {From: canceled}, {From: rejected},
 	}
 	if got := lifecycle.Transitions(); !reflect.DeepEqual(got, want) {
-		t.Errorf("the table is\n%v\nDESIGN.md 3 says\n%v", got, want)
+		t.Errorf("the table is\n%v\nARCHITECTURE.md says\n%v", got, want)
 	}
 	for _, s := range lifecycle.States() {
 		if s.Terminal() && lifecycle.Interrupted(s) {

@@ -112,7 +112,7 @@ func wire(t *testing.T, v any) string {
 	return string(out)
 }
 
-// TestProgressKeepsTheTimestamp: a state change is what status.timestamp tells, a message is not (DESIGN.md 3).
+// TestProgressKeepsTheTimestamp: a state change is what status.timestamp tells, a message is not (ARCHITECTURE.md).
 func TestProgressKeepsTheTimestamp(t *testing.T) {
 	b := started(t)
 	entered := *b.view.Task().Status.Timestamp
