@@ -30,7 +30,7 @@ race: ## run every test under the race detector; needs a C compiler (CRASH_EVERY
 	@$(call counted,HOLDFAST_CRASH_EVERY=$(CRASH_EVERY) CGO_ENABLED=1,-race -timeout 20m)
 
 check: lint check-test race ## what CI runs: lint, test, race, then fuzz, demo, bench and README in short
-	$(MAKE) fuzz FUZZTIME=5s
+	$(MAKE) fuzz FUZZTIME=3000x
 	$(MAKE) demo
 	$(MAKE) bench-smoke
 	$(MAKE) readme
@@ -50,7 +50,7 @@ fix: ## format, modernise, and let the linters correct what they can
 	go run $(GOLANGCI) run --fix ./... || true
 	gofmt -w .
 
-fuzz: ## fuzz every Fuzz function for a while (FUZZTIME=20s)
+fuzz: ## fuzz every Fuzz function for a while (FUZZTIME=20s, or a count such as 3000x)
 	@mkdir -p dist
 	@go test -list '^Fuzz' $(PACKAGES) > dist/fuzz.txt || { cat dist/fuzz.txt; exit 1; }
 	@awk '/^Fuzz/ { name[++n] = $$1 } /^ok/ { for (i = 1; i <= n; i++) print $$2, name[i]; n = 0 }' dist/fuzz.txt | \
