@@ -113,7 +113,7 @@ func TestHeadsForget(t *testing.T) {
 			h.get(head(step.get, "").head.Ref())
 		}
 		var kept []string
-		for _, name := range strings.Fields("a b c d e") {
+		for name := range strings.FieldsSeq("a b c d e") {
 			if _, ok := h.byRef[head(name, "").head.Ref()]; ok {
 				kept = append(kept, name)
 			}
@@ -157,8 +157,8 @@ func fill(v reflect.Value, now time.Time) {
 			v.Set(reflect.ValueOf(now))
 			return
 		}
-		for i := range v.NumField() {
-			fill(v.Field(i), now)
+		for _, field := range v.Fields() {
+			fill(field, now)
 		}
 	case reflect.String:
 		v.SetString("text")

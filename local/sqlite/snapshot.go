@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"strings"
 )
@@ -127,9 +128,7 @@ func (s *snapshot) readLog(path string) error {
 		pending[int64(binary.BigEndian.Uint32(frame))] = off + frameBytes
 		if size := binary.BigEndian.Uint32(frame[4:]); size != 0 { // a commit
 			s.pages = int64(size)
-			for page, at := range pending {
-				s.frames[page] = at
-			}
+			maps.Copy(s.frames, pending)
 			clear(pending)
 		}
 	}

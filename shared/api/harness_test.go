@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -300,12 +301,8 @@ func message(id, words string) object {
 
 func with(o object, fields object) object {
 	out := object{}
-	for k, v := range o {
-		out[k] = v
-	}
-	for k, v := range fields {
-		out[k] = v
-	}
+	maps.Copy(out, o)
+	maps.Copy(out, fields)
 	return out
 }
 

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -31,9 +32,7 @@ type BlobRef struct {
 // BlobPart is p with its content replaced by a reference.
 func BlobPart(p *a2a.Part, ref BlobRef) *a2a.Part {
 	out := &a2a.Part{Content: a2a.URL(blobScheme + string(ref.Digest)), Filename: p.Filename, MediaType: p.MediaType, Metadata: map[string]any{}}
-	for k, v := range p.Metadata {
-		out.Metadata[k] = v
-	}
+	maps.Copy(out.Metadata, p.Metadata)
 	out.Metadata[ExtensionURI] = map[string]any{"sha256": string(ref.Digest), "bytes": float64(ref.Bytes), "kind": ref.Kind}
 	return out
 }

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Reason says why a command is not allowed now. The strings are part of the
@@ -67,12 +68,7 @@ func RejectedFor(err error, reasons ...Reason) bool {
 	if !ok {
 		return false
 	}
-	for _, reason := range reasons {
-		if r.Reason == reason {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(reasons, r.Reason)
 }
 
 func reject(reason Reason, format string, args ...any) *Rejection {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -84,12 +85,7 @@ func (w words) get(key, otherwise string) string {
 }
 
 func (w words) flag(name string) bool {
-	for _, p := range w.plain {
-		if p == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(w.plain, name)
 }
 
 // split cuts a line at spaces outside quotation marks.
@@ -251,20 +247,21 @@ func text(m *a2a.Message) string {
 // show is the task as a caller reads it.
 func (s *story) show() string {
 	t := s.view.Task()
-	out := "status " + name(t.Status.State) + " since " + s.instant(*t.Status.Timestamp)
+	var out strings.Builder
+	out.WriteString("status " + name(t.Status.State) + " since " + s.instant(*t.Status.Timestamp))
 	if t.Status.Message != nil {
-		out += fmt.Sprintf(" %q", text(t.Status.Message))
+		out.WriteString(fmt.Sprintf(" %q", text(t.Status.Message)))
 	}
 	for _, m := range t.History {
-		out += fmt.Sprintf("\nhistory %s %s %q", strings.ToLower(strings.TrimPrefix(string(m.Role), "ROLE_")), m.ID, text(m))
+		out.WriteString(fmt.Sprintf("\nhistory %s %s %q", strings.ToLower(strings.TrimPrefix(string(m.Role), "ROLE_")), m.ID, text(m)))
 	}
 	for _, a := range t.Artifacts {
-		out += fmt.Sprintf("\nartifact %s", a.ID)
+		out.WriteString(fmt.Sprintf("\nartifact %s", a.ID))
 		for _, p := range a.Parts {
-			out += fmt.Sprintf(" %q", p.Text())
+			out.WriteString(fmt.Sprintf(" %q", p.Text()))
 		}
 	}
-	return out + "\n"
+	return out.String() + "\n"
 }
 
 func (s *story) instant(t time.Time) string { return "+" + t.Sub(start).String() }

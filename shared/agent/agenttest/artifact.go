@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/agent"
@@ -21,11 +22,11 @@ type Artifact struct {
 
 // Text is the text of the chunks, joined without anything between.
 func (a Artifact) Text() string {
-	out := ""
+	var out strings.Builder
 	for _, p := range a.Parts {
-		out += p.Text() + string(p.Raw())
+		out.WriteString(p.Text() + string(p.Raw()))
 	}
-	return out
+	return out.String()
 }
 
 // artifacts of a task. Values are never changed: with returns new ones.

@@ -178,13 +178,14 @@ func quoted(m *a2a.Message) string {
 	if m == nil {
 		return `""`
 	}
-	out := clipped(agent.Text(m))
+	var out strings.Builder
+	out.WriteString(clipped(agent.Text(m)))
 	for _, p := range m.Parts {
 		if _, isText := p.Content.(a2a.Text); !isText {
-			out += fmt.Sprintf(" and a part %s", strings.TrimSpace(strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", p.Content), "a2a."))+" "+p.MediaType))
+			out.WriteString(fmt.Sprintf(" and a part %s", strings.TrimSpace(strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", p.Content), "a2a."))+" "+p.MediaType)))
 		}
 	}
-	return out
+	return out.String()
 }
 
 // clipped quotes a text, up to a length that fits on a screen.

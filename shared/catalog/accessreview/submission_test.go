@@ -73,9 +73,10 @@ func TestSubmissionsThatAreRefused(t *testing.T) {
 	for i := range maxFindings + 1 {
 		findings.WriteString(strings.NewReplacer("ann", fmt.Sprint("account-", i), "active", "left").Replace(row))
 	}
-	long := header + strings.Replace(row, "crm", strings.Repeat("a", 128), 1)
+	var long strings.Builder
+	long.WriteString(header + strings.Replace(row, "crm", strings.Repeat("a", 128), 1))
 	for i := range 80 {
-		long += strings.Replace(row, "crm", fmt.Sprintf("%0128d", i), 1)
+		long.WriteString(strings.Replace(row, "crm", fmt.Sprintf("%0128d", i), 1))
 	}
 	for _, c := range []struct {
 		name string
@@ -90,7 +91,7 @@ func TestSubmissionsThatAreRefused(t *testing.T) {
 		{"data", data(map[string]any{"a": 1}), "part 1 is neither text nor a file"},
 		{"too many systems", submission([]byte(systems.String())), "there are 151 systems and one review takes 150: …"},
 		{"too many findings", submission([]byte(findings.String())), "the file has 101 findings and one review takes 100: …"},
-		{"too long names", submission([]byte(long)), "the names of systems and owners have … bytes and one review takes 8192: …"},
+		{"too long names", submission([]byte(long.String())), "the names of systems and owners have … bytes and one review takes 8192: …"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			agenttest.StartWith(t, build(newWorld(t, events.AccessReviewCSV), 1), c.m).WantRefused(c.want)

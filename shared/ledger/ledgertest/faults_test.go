@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,11 +135,11 @@ func TestFaultsStale(t *testing.T) {
 func TestSeeded(t *testing.T) {
 	faults := func(seed uint64) string {
 		plan := ledgertest.Seeded(seed, 30, ledgertest.FailBefore, ledgertest.FailAfter)
-		out := ""
+		var out strings.Builder
 		for i := range 100 {
-			out += fmt.Sprint(plan(ledgertest.Call{Method: "Commit", Number: i, Total: i}))
+			out.WriteString(fmt.Sprint(plan(ledgertest.Call{Method: "Commit", Number: i, Total: i})))
 		}
-		return out
+		return out.String()
 	}
 	if one, again := faults(1), faults(1); one != again || one == faults(2) {
 		t.Errorf("seeds 1, 1, 2 give\n%s\n%s\n%s", faults(1), faults(1), faults(2))
