@@ -14,7 +14,7 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 .PHONY: help run test race check lint fix fuzz golden bench bench-smoke demo readme build clean check-test \
-	template integration build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
+	template integration deploy-test build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,7 +84,7 @@ build: ## build dist/holdfast, and dist/holdfast-next with the example's renamed
 # sam build calls these with ARTIFACTS_DIR (BuildMethod: makefile). One static binary each; GOARCH is the template's
 # parameter Architecture in Go's words, arm64 unless it says otherwise.
 GOARCH_LAMBDA = $(or $(GOARCH),arm64)
-LAMBDA_FLAGS  = -trimpath -tags lambda.norpc -ldflags "-s -w -buildid="
+LAMBDA_FLAGS  = -trimpath -buildvcs=false -tags lambda.norpc -ldflags "-s -w -buildid="
 
 build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction: build-%Function:
 	cd functions && CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH_LAMBDA) go build $(LAMBDA_FLAGS) \
@@ -92,6 +92,9 @@ build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction b
 
 template: ## check the SAM templates and the state machine with the tools of their makers; sam build; sizes
 	infra/checks/template.sh
+
+deploy-test: ## deploy template.yaml to an emulator of AWS and use it: tour, access review, rolling deploy, deadline
+	infra/deploytest/deploy.sh
 
 integration: ## the adapters, and the compiled functions, against a DynamoDB-compatible server that this installs
 	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \

@@ -68,7 +68,7 @@ func checkFilters(t *testing.T, all stacks) (violations []string) {
 	var patterns []object
 	for _, f := range list(child(mapping(all), "FilterCriteria")["Filters"]) {
 		var p object
-		if err := json.Unmarshal([]byte(fmt.Sprint(f.(object)["Pattern"])), &p); err != nil {
+		if err := json.Unmarshal(fmt.Append(nil, f.(object)["Pattern"]), &p); err != nil {
 			return []string{fmt.Sprintf("a filter is no JSON: %v", err)}
 		}
 		patterns = append(patterns, p)

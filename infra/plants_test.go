@@ -19,6 +19,7 @@ var plants = []struct{ rule, file, old, planted string }{
 	{"parameters are explained", root, "Description: 'Whether DynamoDB refuses to delete the tables.'", "Description: Protect"},
 	{"the API streams", root, "[Streams, STREAM, BUFFERED]", "[Streams, RESPONSE_STREAM, BUFFERED]"},
 	{"the API streams", root, "2021-11-15", "2015-03-31"},
+	{"the API streams", root, "OpenApiVersion: 3.0.1", "OpenApiVersion: 2.0"},
 	{"the API streams", root, "AlwaysDeploy: true", "AlwaysDeploy: false"},
 	{"the API streams", root, "{Type: REGIONAL}", "{Type: EDGE}"},
 	{"the API streams", root, "/{proxy+}", "/{proxy}"},

@@ -84,8 +84,8 @@ var permissions = map[string][]string{
 func ledgerActions() []string {
 	need := map[string]bool{}
 	api := reflect.TypeFor[dynamo.API]()
-	for i := range api.NumMethod() {
-		name := api.Method(i).Name
+	for method := range api.Methods() {
+		name := method.Name
 		actions, ok := permissions[name]
 		if !ok {
 			actions = []string{name}

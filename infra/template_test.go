@@ -71,6 +71,9 @@ func checkStreaming(_ *testing.T, all stacks) (violations []string) {
 	if got := show(api.properties["EndpointConfiguration"]); got != "{Type: REGIONAL}" {
 		violations = append(violations, "the API's endpoint is "+got)
 	}
+	if got, want := api.properties["OpenApiVersion"], child(api.properties, "DefinitionBody")["openapi"]; got != want || got == nil {
+		violations = append(violations, fmt.Sprintf("OpenApiVersion is %v, the definition's is %v: SAM then makes a stage of its own", got, want))
+	}
 	if api.properties["AlwaysDeploy"] != true {
 		violations = append(violations, "without AlwaysDeploy the parameter Streaming would not reach the stage")
 	}

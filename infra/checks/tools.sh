@@ -10,9 +10,13 @@ say() { printf '== %s\n' "$*"; }
 need() {
 	local command=$1
 	shift
-	if command -v "$command" >/dev/null; then return; fi
+	command -v "$command" >/dev/null || debian "$@"
+}
+
+# debian PACKAGE…: installs packages.
+debian() {
 	if ! command -v apt-get >/dev/null; then
-		echo "$command is missing: install it" >&2
+		echo "install what Debian calls $*" >&2
 		return 1
 	fi
 	say "installing $*"
@@ -30,7 +34,7 @@ venv() {
 		{
 			need python3 python3 python3-venv
 			# Debian packs ensurepip apart from python3.
-			python3 -c 'import ensurepip' 2>/dev/null || need ensurepip-is-no-command python3-venv
+			python3 -c 'import ensurepip' 2>/dev/null || debian python3-venv
 			say "installing $(grep -c == "$list") packages of $list into $folder"
 			rm -rf "$folder"
 			mkdir -p "$tools_cache"

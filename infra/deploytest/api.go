@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 )
 
@@ -35,9 +36,7 @@ func ask(ctx context.Context, method, url, host string, header http.Header, body
 	if host != "" {
 		req.Host = host
 	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	resp, err := caller.Do(req)
 	if err != nil {
 		return answer{}, err
@@ -141,9 +140,7 @@ type object map[string]any
 // say makes the body of a message, with more of it when there is more.
 func say(id, words string, more object) ([]byte, error) {
 	message := object{"messageId": id, "role": "ROLE_USER", "parts": []object{{"text": words}}}
-	for name, value := range more {
-		message[name] = value
-	}
+	maps.Copy(message, more)
 	return json.Marshal(object{"message": message, "configuration": object{"returnImmediately": true}})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -55,7 +56,7 @@ func (t *test) startEmulator(ctx context.Context) error {
 	}
 	_, port, _ := strings.Cut(address, ":")
 	t.cloud.endpoint = "http://" + address
-	if _, err = t.start("ministack", append(t.account(),
+	if err = t.start("ministack", append(t.account(),
 		"PATH="+t.bin+":/usr/local/bin:/usr/bin:/bin", "HOME="+t.dir, "BIND_HOST=127.0.0.1", "IOT_MTLS_ENABLED=0", "GATEWAY_PORT="+port,
 		"AUTH=true", // it evaluates the policies of the roles
 	), filepath.Join(t.bin, "ministack")); err != nil {
@@ -63,7 +64,16 @@ func (t *test) startEmulator(ctx context.Context) error {
 	}
 	return t.until(ctx, "ministack answers", readyTime, func(ctx context.Context) (bool, error) {
 		a, err := ask(ctx, http.MethodGet, t.cloud.endpoint+"/_ministack/health", "", nil, nil)
-		return err == nil && a.status == http.StatusOK, err
+		if err != nil || a.status != http.StatusOK {
+			return false, err
+		}
+		var health struct {
+			Auth string `json:"auth"`
+		}
+		if err := json.Unmarshal(a.body, &health); err != nil {
+			return false, err
+		}
+		return health.Auth == "enabled", errors.New("it evaluates no policies")
 	})
 }
 
@@ -86,9 +96,10 @@ func (t *test) aws(ctx context.Context, into any, args ...string) error {
 
 // deploy packages and deploys as a user would.
 func (t *test) deploy(ctx context.Context) error {
-	template, err := t.edited(t.built("template.yaml"), filepath.Join("sam", "deployed.yaml"), edits...)
-	if err != nil {
-		return err
+	for name, changes := range templateEdits {
+		if err := rewrite(t.built(name), t.built(name), changes...); err != nil {
+			return err
+		}
 	}
 	parameters, err := t.parameters()
 	if err != nil {
@@ -97,7 +108,7 @@ func (t *test) deploy(ctx context.Context) error {
 	packaged := filepath.Join(t.dir, "packaged.yaml")
 	for _, args := range [][]string{
 		{"s3api", "create-bucket", "--bucket", artifacts},
-		{"cloudformation", "package", "--template-file", template, "--s3-bucket", artifacts, "--output-template-file", packaged},
+		{"cloudformation", "package", "--template-file", t.built("template.yaml"), "--s3-bucket", artifacts, "--output-template-file", packaged},
 		{
 			"cloudformation", "deploy", "--template-file", packaged, "--stack-name", stackName, "--s3-bucket", artifacts,
 			"--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND", "--parameter-overrides", "file://" + parameters,
@@ -149,7 +160,7 @@ func (t *test) describe(ctx context.Context) error {
 		t.cloud.outputs[o.OutputKey] = o.OutputValue
 	}
 	var resources struct {
-		StackResources []struct{ LogicalResourceId, PhysicalResourceId string } //nolint:revive // AWS's names
+		StackResources []struct{ LogicalResourceId, PhysicalResourceId string } //nolint:staticcheck // AWS's names
 	}
 	if err := t.aws(ctx, &resources, "cloudformation", "describe-stack-resources", "--stack-name", stackName); err != nil {
 		return err

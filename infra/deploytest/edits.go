@@ -5,17 +5,21 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 )
 
-// edit is a change to the copy of the template that is deployed. Each must find its place, so that none outlives the
-// template's text, and is printed with its reason.
+// edit is a change to the copy of a file that is deployed. Each must find its place, so that none outlives the file's
+// text, and is printed with its reason.
 type edit struct {
 	what, why string
 	find      *regexp.Regexp
 	replace   string
 }
 
-var edits = []edit{
+// templateEdits are made in what sam has built, by the template's place there.
+var templateEdits = map[string][]edit{"template.yaml": machineEdits, filepath.Join("Access", "template.yaml"): {qualifier, anyMachine}}
+
+var machineEdits = []edit{
 	{
 		"the state machine's version and alias are made by the AWS CLI after the deployment",
 		"ministack's CloudFormation knows neither AWS::StepFunctions::StateMachineVersion nor StateMachineAlias; its Step Functions do",
@@ -28,13 +32,36 @@ var edits = []edit{
 	},
 }
 
+// qualifier is in every policy that starts executions.
+var qualifier = edit{
+	"the permission to start executions names the alias's ARN",
+	"ministack holds a call through an alias against that ARN, where Step Functions takes the machine's and the condition key states:StateMachineQualifier",
+	regexp.MustCompile(`(?m)^( *)Resource:\n *Ref: StateMachineArn\n *Condition:\n *ForAnyValue:StringEquals:\n *states:StateMachineQualifier:\n *Ref: StateMachineAlias\n`),
+	"${1}Resource:\n${1}  Fn::Sub: '$${StateMachineArn}:$${StateMachineAlias}'\n",
+}
+
+// anyMachine is in every policy that resumes them.
+var anyMachine = edit{
+	"executions of any machine may be resumed",
+	"ministack does not say which machine a callback token belongs to when it asks the policy",
+	regexp.MustCompile(`(?m)^( *)Action: states:SendTaskSuccess\n *Resource:\n *Ref: StateMachineArn\n`),
+	"${1}Action: states:SendTaskSuccess\n${1}Resource: '*'\n",
+}
+
 // routed is done after the deployment instead of in the template.
 var routed = edit{
 	what: "both routes get their method ANY by the AWS CLI after the deployment, with the template's integration",
 	why:  "ministack's import of an OpenAPI definition reads past x-amazon-apigateway-any-method",
 }
 
-// shortPause is the edit of the second build, by an overlay of the Go compiler: the tree stays as it is.
+// nextVersion is an edit of later builds: a release with a new version of an agent.
+var nextVersion = edit{
+	"for the rolling deploy, the agent hello has version 2",
+	"there must be a version that the other function does not know",
+	regexp.MustCompile(`agent\.New\("hello", 1,`), `agent.New("hello", 2,`,
+}
+
+// shortPause is an edit of the last build.
 var shortPause = edit{
 	"for the deadline, pauses of the access review last " + answerTime.String(),
 	"the shipped agent asks for seven days",
@@ -51,7 +78,7 @@ var literalTimeout = edit{
 // gaps are what the emulator cannot do at all; what proves it instead.
 var gaps = []string{
 	"streaming: ministack's REST API buffers every answer, so the stack is deployed with Streaming=false; frames that leave one by one are proven on our Runtime API host (make integration)",
-	"permissions: ministack checks no policy by default; that each role allows what its function calls is compared by infra/policy_test.go, and nothing but AWS itself can prove it",
+	"permissions: every call of a function is held against its role's policy here, but by ministack's reading of IAM; the state machine's role, API Gateway's permission and the bucket's policy are not looked at",
 	"the stream mapping's retries, bisection, record age, partial responses and failure queue: ministack stores them and ignores them",
 	"TTL: ministack's CloudFormation does not switch it on, and what it removes leaves no stream record, so the filter for expiry markers passes nothing here",
 	"reserved concurrency, point-in-time recovery, encryption and throttling: ministack's CloudFormation reads past them",
@@ -66,25 +93,24 @@ func (e edit) apply(text []byte) ([]byte, error) {
 	return e.find.ReplaceAll(text, []byte(e.replace)), nil
 }
 
-// edited writes a changed copy of a file into the test's folder.
-func (t *test) edited(from, name string, changes ...edit) (string, error) {
+// rewrite makes changes on the way from one file to another, which may be the same.
+func rewrite(from, to string, changes ...edit) error {
 	text, err := os.ReadFile(from)
 	if err != nil {
-		return "", err
+		return err
 	}
 	for _, e := range changes {
 		if text, err = e.apply(text); err != nil {
-			return "", err
+			return err
 		}
 	}
-	to := filepath.Join(t.dir, name)
-	return to, os.WriteFile(to, text, 0o600)
+	return os.WriteFile(to, text, 0o600) //nolint:gosec // both are named in this program
 }
 
 // listGaps prints what this run proves nothing about.
 func (t *test) listGaps() {
 	t.say("changed for the emulator:")
-	for _, e := range append(append([]edit{}, edits...), routed, literalTimeout, shortPause) {
+	for _, e := range append(slices.Clone(machineEdits), qualifier, anyMachine, routed, nextVersion, literalTimeout, shortPause) {
 		fmt.Fprintf(t.out, "          - %s: %s\n", e.what, e.why)
 	}
 	t.say("not shown by this test, since the emulator cannot:")

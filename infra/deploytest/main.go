@@ -6,7 +6,8 @@
 //
 // The template is built by sam and packaged and deployed as a user would. What the emulator cannot do is changed on the
 // way, in the copy that is deployed: see edits.go, which is printed with every run. Then come the tour of the README, the
-// access review from its file to its report, with one pause that is answered, and one whose deadline passes.
+// access review from its file to its report, with one pause that is answered, a deploy in which the API comes first, and a
+// pause whose deadline passes.
 //
 // The last line is "PASS deploy-test: …", or "FAIL deploy-test: …" with the step that failed, and exit code 1.
 package main
@@ -20,6 +21,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -77,7 +79,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()
-	defer func() { err = errors.Join(err, t.end()) }()
+	defer t.end()
 	for _, s := range t.story() {
 		t.say("%s", s.name)
 		if err := s.do(ctx); err != nil {
@@ -105,6 +107,7 @@ func (t *test) story() []step {
 		{"tour: nobody in without a key", t.strangers},
 		{"access review: send, ask, answer, revoke, report", t.review},
 		{"access review: its execution", t.reviewExecution},
+		{"rolling deploy: the API is ahead of the step function", t.ahead},
 		{"deadline: a step function with short pauses takes over", t.shorten},
 		{"deadline: a pause that nobody answers", t.expire},
 		{"the table's stream reached its function", t.stream},
@@ -119,10 +122,8 @@ func (t *test) say(format string, args ...any) {
 }
 
 // end stops what was started, the last first.
-func (t *test) end() error {
-	var failed []error
-	for i := len(t.children) - 1; i >= 0; i-- {
-		failed = append(failed, t.children[i].stop())
+func (t *test) end() {
+	for _, p := range slices.Backward(t.children) {
+		p.stop()
 	}
-	return errors.Join(failed...)
 }

@@ -21,26 +21,26 @@ type process struct {
 }
 
 // start runs a program that stays. A nil environment is the driver's own.
-func (t *test) start(name string, environment []string, program string, args ...string) (*process, error) {
+func (t *test) start(name string, environment []string, program string, args ...string) error {
 	p := &process{name: name, log: filepath.Join(t.dir, name+".log"), exited: make(chan struct{})}
 	p.cmd = exec.Command(program, args...) //nolint:noctx // it outlives every context; end stops it
 	p.cmd.Env = environment
 	log, err := os.Create(p.log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = log.Close() }() // the child has its own
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that its own children end with it
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	go func() {
 		p.result = p.cmd.Wait()
 		close(p.exited)
 	}()
 	t.children = append(t.children, p)
-	return p, nil
+	return nil
 }
 
 // alive is an error once the process has ended, which nobody expects of it.
@@ -54,11 +54,11 @@ func (p *process) alive() error {
 }
 
 // stop ends the process and what it has started.
-func (p *process) stop() error {
+func (p *process) stop() {
 	group := -p.cmd.Process.Pid
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		if err := syscall.Kill(group, signal); err != nil {
-			return nil //nolint:nilerr // there is nobody left
+		if syscall.Kill(group, signal) != nil {
+			return // there is nobody left
 		}
 		timer := time.NewTimer(stopTime)
 		select {
@@ -68,7 +68,6 @@ func (p *process) stop() error {
 		}
 	}
 	<-p.exited
-	return nil
 }
 
 // freeAddress is a loopback address that nobody listens on.

@@ -47,7 +47,7 @@ func (t *test) startSystems(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.start("systems", nil, binary, "systems", "--addr", address); err != nil {
+	if err := t.start("systems", nil, binary, "systems", "--addr", address); err != nil {
 		return err
 	}
 	t.systems = systems("http://" + address)
@@ -72,7 +72,8 @@ func (t *test) review(ctx context.Context) error {
 		return err
 	}
 	t.seen.review = sent.ID
-	t.say("%.120s", text(asking.Status.Message.Parts))
+	question, _, _ := strings.Cut(text(asking.Status.Message.Parts), "\n")
+	t.say("%.120s", question)
 	approval, err := say("approval", "approve all", object{
 		"taskId": asking.ID, "contextId": asking.ContextID, "metadata": object{extensionURI: object{"pause": asking.Metadata.Own.Pause}},
 	})
@@ -117,20 +118,30 @@ func (t *test) checkReport(ctx context.Context, done task) error {
 	return nil
 }
 
-// states are the states that an execution entered, once for each turn.
+// execution is the ARN of a task's first execution.
+func (t *test) execution(task string) string {
+	return strings.Replace(t.cloud.resources["TaskMachine"], ":stateMachine:", ":execution:", 1) + ":" + task + "-g1"
+}
+
+// states are the states that an execution entered until it ended, in order.
 func (t *test) states(ctx context.Context, task string) (entered []string, status string, err error) {
-	arn := strings.Replace(t.cloud.resources["TaskMachine"], ":stateMachine:", ":execution:", 1) + ":" + task + "-g1"
-	err = t.until(ctx, "execution "+arn+" has ended", waitTime, func(ctx context.Context) (bool, error) {
+	err = t.until(ctx, "execution "+t.execution(task)+" has ended", waitTime, func(ctx context.Context) (bool, error) {
 		var out struct {
 			Status string `json:"status"`
 		}
-		err := t.aws(ctx, &out, "stepfunctions", "describe-execution", "--execution-arn", arn)
+		err := t.aws(ctx, &out, "stepfunctions", "describe-execution", "--execution-arn", t.execution(task))
 		status = out.Status
 		return err == nil && status != "RUNNING", err
 	})
 	if err != nil {
 		return nil, status, err
 	}
+	entered, err = t.entered(ctx, task)
+	return entered, status, err
+}
+
+// entered are the states that an execution has entered so far.
+func (t *test) entered(ctx context.Context, task string) (names []string, err error) {
 	var history struct {
 		Events []struct {
 			Entered struct {
@@ -138,15 +149,15 @@ func (t *test) states(ctx context.Context, task string) (entered []string, statu
 			} `json:"stateEnteredEventDetails"`
 		} `json:"events"`
 	}
-	if err := t.aws(ctx, &history, "stepfunctions", "get-execution-history", "--execution-arn", arn, "--max-items", "1000"); err != nil {
-		return nil, status, err
+	if err := t.aws(ctx, &history, "stepfunctions", "get-execution-history", "--execution-arn", t.execution(task), "--max-items", "1000"); err != nil {
+		return nil, err
 	}
 	for _, e := range history.Events {
 		if e.Entered.Name != "" {
-			entered = append(entered, e.Entered.Name)
+			names = append(names, e.Entered.Name)
 		}
 	}
-	return entered, status, nil
+	return names, nil
 }
 
 // reviewExecution wants the way of the design: one execution, parked once, and no turn in between.

@@ -250,15 +250,15 @@ func (s *story) show() string {
 	var out strings.Builder
 	out.WriteString("status " + name(t.Status.State) + " since " + s.instant(*t.Status.Timestamp))
 	if t.Status.Message != nil {
-		out.WriteString(fmt.Sprintf(" %q", text(t.Status.Message)))
+		fmt.Fprintf(&out, " %q", text(t.Status.Message))
 	}
 	for _, m := range t.History {
-		out.WriteString(fmt.Sprintf("\nhistory %s %s %q", strings.ToLower(strings.TrimPrefix(string(m.Role), "ROLE_")), m.ID, text(m)))
+		fmt.Fprintf(&out, "\nhistory %s %s %q", strings.ToLower(strings.TrimPrefix(string(m.Role), "ROLE_")), m.ID, text(m))
 	}
 	for _, a := range t.Artifacts {
-		out.WriteString(fmt.Sprintf("\nartifact %s", a.ID))
+		fmt.Fprintf(&out, "\nartifact %s", a.ID)
 		for _, p := range a.Parts {
-			out.WriteString(fmt.Sprintf(" %q", p.Text()))
+			fmt.Fprintf(&out, " %q", p.Text())
 		}
 	}
 	return out.String() + "\n"

@@ -182,7 +182,7 @@ func quoted(m *a2a.Message) string {
 	out.WriteString(clipped(agent.Text(m)))
 	for _, p := range m.Parts {
 		if _, isText := p.Content.(a2a.Text); !isText {
-			out.WriteString(fmt.Sprintf(" and a part %s", strings.TrimSpace(strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", p.Content), "a2a."))+" "+p.MediaType)))
+			fmt.Fprintf(&out, " and a part %s", strings.TrimSpace(strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", p.Content), "a2a."))+" "+p.MediaType))
 		}
 	}
 	return out.String()

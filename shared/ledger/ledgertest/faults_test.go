@@ -137,7 +137,7 @@ func TestSeeded(t *testing.T) {
 		plan := ledgertest.Seeded(seed, 30, ledgertest.FailBefore, ledgertest.FailAfter)
 		var out strings.Builder
 		for i := range 100 {
-			out.WriteString(fmt.Sprint(plan(ledgertest.Call{Method: "Commit", Number: i, Total: i})))
+			fmt.Fprint(&out, plan(ledgertest.Call{Method: "Commit", Number: i, Total: i}))
 		}
 		return out.String()
 	}
