@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -73,14 +74,12 @@ func reviewAimed(t *testing.T, agent, name string, aim func(lifecycle.Ref)) (a2a
 	}
 	aim(refTo(task.ID))
 	reached := func(what string, states ...a2a.TaskState) error {
-		ok := expect(t, name+" is "+what, func() (bool, string) {
+		ok := expect(t, name+" is "+what, lookEvery, func() (bool, string) {
 			if task, err = getTask(ctx, agent, task.ID); err != nil {
 				return false, err.Error()
 			}
-			for _, s := range states {
-				if task.Status.State == s {
-					return true, ""
-				}
+			if slices.Contains(states, task.Status.State) {
+				return true, ""
 			}
 			return task.Status.State.Terminal(), string(task.Status.State)
 		})

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	killLanes      = 3  // reviews at once, each on a stack of its own
-	killsPerReview = 10 // at most
+	killLanes      = 2 // reviews at once, each on a stack of its own
+	killsPerReview = 9 // at most
 )
 
 // The step function's process is killed in the midst of its runs. Whatever it was

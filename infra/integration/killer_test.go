@@ -153,7 +153,7 @@ func newKiller(t *testing.T, c *chance, budget *atomic.Int64) *killer {
 	k := &killer{chance: c, budget: budget}
 	k.stack = newStack(t, plan{
 		ledger: newProxy(t, dynamoEndpoint, k.meet), refused: k.refused, invocation: shortInvocation, sweep: shortSweep,
-		env: []string{"HOLDFAST_LEASE=1s", "HOLDFAST_RENEWAL=300ms", "HOLDFAST_GRACE=200ms"},
+		env: []string{"HOLDFAST_LEASE=1500ms", "HOLDFAST_RENEWAL=500ms", "HOLDFAST_GRACE=200ms"},
 	})
 	k.outside.mu.Lock()
 	k.outside.every = k.strike

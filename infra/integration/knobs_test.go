@@ -59,6 +59,7 @@ func (c *chance) of(n int) int {
 const (
 	patience  = 4 * time.Minute
 	lookEvery = 200 * time.Millisecond
+	lookSoon  = 5 * time.Millisecond // where a look costs nothing
 )
 
 // until looks until a condition holds. Its text says how things are otherwise.
@@ -82,10 +83,10 @@ func until(t *testing.T, what string, look func() (bool, string)) {
 }
 
 // expect is until for goroutines that may not end a test.
-func expect(t *testing.T, what string, look func() (bool, string)) bool {
+func expect(t *testing.T, what string, every time.Duration, look func() (bool, string)) bool {
 	t.Helper()
 	end := time.Now().Add(patience)
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		ok, is := look()

@@ -181,10 +181,3 @@ func (m *machine) result(execution string) (asl.Result, bool) {
 	r, ok := m.ended[execution]
 	return r, ok
 }
-
-// count is how often an action was answered with a code, "" for success.
-func (m *machine) count(action, code string) int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.codes[action+" "+code]
-}

@@ -40,10 +40,8 @@ func TestMain(m *testing.M) {
 // configuration reaches an endpoint over connections of its own, as another process
 // would. The server believes every signature.
 func configuration(endpoint string) aws.Config {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64
 	return aws.Config{
-		Region: "us-east-1", BaseEndpoint: &endpoint, HTTPClient: &http.Client{Transport: transport, Timeout: time.Minute},
+		Region: "us-east-1", BaseEndpoint: &endpoint, HTTPClient: &http.Client{Transport: newTransport(), Timeout: time.Minute},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
 		}),

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -57,9 +58,7 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !every(func() { now.ServeHTTP(kept, r) }) {
 		panic(http.ErrAbortHandler)
 	}
-	for name, values := range kept.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), kept.Header())
 	w.WriteHeader(kept.Code)
 	_, _ = w.Write(kept.Body.Bytes())
 }

@@ -23,6 +23,7 @@ import (
 const (
 	sideParking   = "the parking side"
 	sideAnswering = "the answering side"
+	sideSettle    = "Settle, after parking had failed"
 	sideSweep     = "the sweep"
 )
 
@@ -114,6 +115,7 @@ func (p *parking) invoke(ctx context.Context, payload json.RawMessage) (json.Raw
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if op.Op == dispatch.OpAwait {
+		m.issuedOnce.Do(func() { close(m.issued) })
 		<-m.mayPark
 		m.mu.Lock()
 		m.parkings++
@@ -123,8 +125,11 @@ func (p *parking) invoke(ctx context.Context, payload json.RawMessage) (json.Raw
 		return p.run(ctx, m, in, execution)
 	}}
 	out, err := h.Handle(ctx, payload)
-	if op.Op == dispatch.OpAwait && err == nil {
-		m.parkedOnce.Do(func() { close(m.parked) })
+	if op.Op == dispatch.OpAwait {
+		m.tokenPut.Do(func() { close(m.tokenThere) }) // or it never will be: nobody waits for it any more
+		if err == nil {
+			m.parkedOnce.Do(func() { close(m.parked) })
+		}
 	}
 	return out, err
 }
@@ -176,7 +181,7 @@ func (p *parking) meetParking(x *exchange) *reply {
 	case "UpdateItem":
 		return p.parkingFaults.meet(noting(x, &m.tokenPut, m.tokenThere))
 	case "GetItem":
-		m.hold(m.markThere)
+		m.hold(x, m.markThere)
 	}
 	return p.parkingFaults.meet(x)
 }
@@ -191,14 +196,14 @@ func (p *parking) meetAnswering(x *exchange) *reply {
 	case "TransactWriteItems":
 		return p.answeringFaults.meet(noting(x, &m.answerPut, m.markThere))
 	case "GetItem":
-		m.hold(m.tokenThere)
+		m.hold(x, m.tokenThere)
 	}
 	return p.answeringFaults.meet(x)
 }
 
 // noting tells when a write was done.
 func noting(x *exchange, once *sync.Once, done chan struct{}) *exchange {
-	return &exchange{op: x.op, body: x.body, forward: func() *reply {
+	return &exchange{ctx: x.ctx, op: x.op, body: x.body, forward: func() *reply {
 		answer := x.forward()
 		if answer != nil && answer.status == 200 {
 			once.Do(func() { close(done) })
@@ -208,14 +213,12 @@ func noting(x *exchange, once *sync.Once, done chan struct{}) *exchange {
 }
 
 // hold keeps a read back until the other side has written, where the round asks for it.
-func (m *meetingPoint) hold(written chan struct{}) {
+func (m *meetingPoint) hold(x *exchange, written chan struct{}) {
 	if !m.locked {
 		return
 	}
-	most := time.NewTimer(patience)
-	defer most.Stop()
 	select {
 	case <-written:
-	case <-most.C:
+	case <-x.ctx.Done():
 	}
 }

@@ -84,10 +84,11 @@ type meetingPoint struct {
 	comes  string
 	locked bool // neither side reads before both have written
 
-	mayPark, parked       chan struct{} // opened for the token; it is stored
-	tokenPut, answerPut   sync.Once
-	tokenThere, markThere chan struct{}
-	parkedOnce            sync.Once
+	issued, mayPark, parked chan struct{} // there is a token; it may be stored; it was
+	issuedOnce              sync.Once
+	tokenPut, answerPut     sync.Once
+	tokenThere, markThere   chan struct{}
+	parkedOnce              sync.Once
 
 	mu        sync.Mutex
 	resumedBy string
@@ -98,7 +99,7 @@ type meetingPoint struct {
 
 func newMeeting(round int) *meetingPoint {
 	m := &meetingPoint{
-		comes: []string{comesBefore, comesWhile, comesAfter}[round%3], mayPark: make(chan struct{}), parked: make(chan struct{}),
+		comes: []string{comesBefore, comesWhile, comesAfter}[round%3], issued: make(chan struct{}), mayPark: make(chan struct{}), parked: make(chan struct{}),
 		tokenThere: make(chan struct{}), markThere: make(chan struct{}),
 	}
 	m.locked = m.comes == comesWhile && round%2 == 1
@@ -121,6 +122,7 @@ func (p *parking) meet(t *testing.T, m *meetingPoint) error {
 	if err := p.parker.Submitted(ctx, h.task.Head); err != nil {
 		return err
 	}
+	<-m.issued
 	switch m.comes {
 	case comesBefore:
 		err = p.reply(ctx, h.task)
@@ -137,11 +139,12 @@ func (p *parking) meet(t *testing.T, m *meetingPoint) error {
 		return fmt.Errorf("task %s: the answer: %w", ref, err)
 	}
 	name := string(ref.Task) + "-g1"
-	if !expect(t, "execution "+name+", whose answer came "+m.comes+", has ended", func() (bool, string) {
+	if !expect(t, "execution "+name+", whose answer came "+m.comes+", has ended", lookSoon, func() (bool, string) {
 		_, ok := p.machine.result(name)
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		return ok, fmt.Sprintf("open; it was parked %d times and resumed by %q", m.parkings, m.resumedBy)
+		known := m.resumedBy != "" || p.machine.visited(name, "Settle") > 0 // whoever resumes learns of it a moment later
+		return ok && known, fmt.Sprintf("ended %t; it was parked %d times and resumed by %q", ok, m.parkings, m.resumedBy)
 	}) {
 		return errors.New("an answer was lost")
 	}
@@ -155,8 +158,11 @@ func (p *parking) meet(t *testing.T, m *meetingPoint) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.resumedBy == "" && p.machine.visited(name, "Settle") > 0 {
+		m.resumedBy = sideSettle
+	}
 	if r.Err != nil || err != nil || done.State != a2a.TaskStateCompleted || replies != 1 || m.takes != 1 || m.resumedBy == "" {
-		return fmt.Errorf("task %s, whose answer came %s: execution %v, ledger %w, %s, %d replies, taken %d times, resumed by %q", ref, m.comes, r.Err, err, done.State, replies, m.takes, m.resumedBy)
+		return fmt.Errorf("task %s, whose answer came %s: execution %w, ledger %w, %s, %d replies, taken %d times, resumed by %q", ref, m.comes, r.Err, err, done.State, replies, m.takes, m.resumedBy)
 	}
 	return nil
 }

@@ -66,7 +66,6 @@ func newStack(t *testing.T, p plan) *stack {
 	if p.build == nil {
 		p.build = current
 	}
-	p.ledger = cmp.Or(p.ledger, dynamoEndpoint)
 	p.invocation, p.sweep, p.processes = cmp.Or(p.invocation, time.Minute), cmp.Or(p.sweep, time.Second), cmp.Or(p.processes, 2)
 	s := &stack{T: t, plan: p, logs: newLogs(t), functions: map[string]*lambdahost.Function{}}
 	s.tables, s.bucket = newTables(t), newBucket(t)
@@ -90,7 +89,7 @@ func newStack(t *testing.T, p plan) *stack {
 func (s *stack) environment(name string) []string {
 	endpoint := dynamoEndpoint
 	if name == fnStep {
-		endpoint = s.plan.ledger
+		endpoint = cmp.Or(s.plan.ledger, endpoint)
 	}
 	env := []string{
 		"HOLDFAST_TASKS_TABLE=" + s.tables.Tasks, "HOLDFAST_PRIVATE_TABLE=" + s.tables.Private, "HOLDFAST_BLOBS_BUCKET=" + s.bucket,

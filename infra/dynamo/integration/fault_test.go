@@ -20,7 +20,7 @@ import (
 func TestLedgerRefused(t *testing.T) {
 	ledgertest.Run(t, func(t *testing.T) ledger.Ledger {
 		t.Helper()
-		s := newShaky(0.1, 0, 1)
+		s := newShaky(0.05, 0, 1)
 		return dynamo.New(s, tables(t), quick)
 	})
 }
