@@ -21,26 +21,24 @@ const (
 	tokenAttemptName    = "attempt"
 )
 
+// tokenLife is when TTL may remove a token, should nothing else have: no pause is
+// open for so long, and so no token is good.
+const tokenLife = 2 * lifecycle.MaxPause
+
 // Park implements ledger.Tokens. It writes first and reads afterwards, like the
-// answer on the other side, so that whoever comes second sees both. For a task
-// that is gone nothing is kept.
+// answer on the other side, so that whoever comes second sees both. The item
+// expires by itself, so a token that comes after its task is gone leaves nothing
+// behind.
 func (l *Ledger) Park(ctx context.Context, ref lifecycle.Ref, pause int, t ledger.Token) (ledger.Parked, error) {
-	task, err := l.get(ctx, l.tables.Tasks, headKey(ref), partitionName)
-	if err != nil {
-		return ledger.Parked{}, err
-	}
-	if task == nil {
-		return ledger.Parked{}, noTask(ref)
-	}
 	entered := number(0)
 	if !t.EnteredAt.IsZero() {
 		entered = encodeInstant(t.EnteredAt)
 	}
 	x := &expression{}
 	x.put(tokenName, text(t.Value)).put(tokenGenerationName, number(t.Generation)).put(tokenEnteredName, entered).
-		put(tokenAttemptName, number(uint64(max(t.Attempt, 0))))
+		put(tokenAttemptName, number(uint64(max(t.Attempt, 0)))).put(ttlName, number(uint64(max(t.EnteredAt.Add(tokenLife).Unix(), 0))))
 	x.conditions = []string{x.before(t, entered)}
-	err = l.update(ctx, l.tables.Private, parkedKey(ref, pause), x)
+	err := l.update(ctx, l.tables.Private, parkedKey(ref, pause), x)
 	if _, older := errors.AsType[*refusal](err); err != nil && !older {
 		return ledger.Parked{}, err
 	}

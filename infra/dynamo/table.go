@@ -68,7 +68,7 @@ func CreateTables(ctx context.Context, client TableAPI, names Names) error {
 			return fmt.Errorf("table %s: %w", *in.TableName, err)
 		}
 	}
-	return enableTTL(ctx, client, &names.Tasks)
+	return nil
 }
 
 func tasksTable(name string) *dynamodb.CreateTableInput {
@@ -119,7 +119,7 @@ func createTable(ctx context.Context, client TableAPI, in *dynamodb.CreateTableI
 			return err
 		}
 		if err == nil && active(out.Table) {
-			return nil
+			return enableTTL(ctx, client, in.TableName)
 		}
 		if err := rest(ctx, tableLook); err != nil {
 			return fmt.Errorf("waiting until it is active: %w", err)
