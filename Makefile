@@ -98,7 +98,7 @@ deploy-test: ## deploy template.yaml to an emulator of AWS and use it: tour, acc
 
 integration: ## the adapters, and the compiled functions, against a DynamoDB-compatible server that this installs
 	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \
-	go test -count=1 -timeout 20m ./infra/dynamo/integration ./infra/blobs/integration
+	go test -count=1 -v -timeout 20m ./infra/dynamo/integration ./infra/blobs/integration ./infra/integration
 
 clean: ## remove what was built; keeps .holdfast, where your tasks are
 	rm -rf dist

@@ -98,7 +98,11 @@ func reviewAimed(t *testing.T, agent, name string, aim func(lifecycle.Ref)) (a2a
 		return task, err
 	}
 	if task.Status.State != a2a.TaskStateCompleted {
-		return task, fmt.Errorf("%s ended as %s: %+v", name, task.Status.State, task.Status.Message)
+		reason := ""
+		if m := task.Status.Message; m != nil && len(m.Parts) > 0 {
+			reason = m.Parts[0].Text()
+		}
+		return task, fmt.Errorf("%s ended as %s: %s", name, task.Status.State, reason)
 	}
 	return task, nil
 }

@@ -52,6 +52,9 @@ func TestStepProcessIsKilled(t *testing.T) {
 	if n := hits.Load(); n < int64(want) {
 		t.Errorf("%d kills in the midst of a run, want %d", n, want)
 	}
+	if want >= defaultKills && repeats.Load() == 0 {
+		t.Error("no revocation was in doubt and made again: the kills met none")
+	}
 	t.Logf("%d SIGKILLs in the midst of a run and %d while parking, over %d reviews in %s: %d leases, %d entries, %d revocations repeated under their key and recognised; same digest, each applied once",
 		hits.Load(), others.Load(), reviews.Load(), time.Since(began).Round(time.Second), leases.Load(), entries.Load(), repeats.Load())
 }

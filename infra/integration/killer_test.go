@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,9 @@ const (
 	shortSweep      = 400 * time.Millisecond
 )
 
+// Of so many kills one waits for the next revocation, whose outcome nobody then knows.
+const revocationOf = 4
+
 // killer sends SIGKILL to the step function's processes when they make a request that
 // was drawn: before it has reached the ledger or a system, or after it has acted there
 // and before the answer is known. In between a process changes nothing outside of
@@ -36,7 +40,7 @@ type killer struct {
 	wire  sync.RWMutex // held for reading while a request is on its way
 	mu    sync.Mutex
 	ref   lifecycle.Ref // of the review that runs; zero: nothing is killed
-	after int           // requests until the next kill
+	after int           // requests until the next kill; -1: the next revocation
 	most  int           // kills of this review
 	here  []kill
 	// strikes are all kills; runs and other the invocations that they have ended.
@@ -50,8 +54,8 @@ type kill struct {
 }
 
 // strike decides about a request: act makes it. False: its process is dead.
-func (k *killer) strike(act func()) bool {
-	if !k.drawn() {
+func (k *killer) strike(revocation bool, act func()) bool {
+	if !k.drawn(revocation) {
 		k.wire.RLock()
 		defer k.wire.RUnlock()
 		act()
@@ -73,18 +77,32 @@ func (k *killer) strike(act func()) bool {
 		k.Errorf("the head after a kill: %v", err)
 	}
 	k.here = append(k.here, kill{h.Seq, h.Fence, h.Holder != ""})
-	k.after = 1 + k.chance.of(maxRequestsBetween)
+	k.draw()
 	return false
 }
 
+// draw chooses the next request to die at. The lock is held.
+func (k *killer) draw() {
+	k.after = 1 + k.chance.of(maxRequestsBetween)
+	if k.chance.of(revocationOf) == 0 {
+		k.after = -1
+	}
+}
+
 // drawn says whether a request is the one to die at.
-func (k *killer) drawn() bool {
+func (k *killer) drawn(revocation bool) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.after--
-	if k.ref.Task == "" || k.after != 0 || len(k.here) >= k.most {
+	if k.ref.Task == "" || len(k.here) >= k.most || k.after == 0 {
+		return false // at zero its process is dying already
+	}
+	if k.after > 0 {
+		k.after--
+	}
+	if k.after > 0 || k.after < 0 && !revocation {
 		return false
 	}
+	k.after = 0
 	if k.budget.Add(-1) < 0 {
 		k.budget.Add(1)
 		return false
@@ -96,7 +114,7 @@ func (k *killer) drawn() bool {
 // meet is the killer in front of the ledger.
 func (k *killer) meet(x *exchange) *reply {
 	var answer *reply
-	if !k.strike(func() { answer = x.forward() }) {
+	if !k.strike(false, func() { answer = x.forward() }) {
 		return nil
 	}
 	return answer
@@ -117,19 +135,19 @@ func (k *killer) refused(function, op string, err error) {
 	}
 }
 
-// begin aims at a review from its submission on.
+// begin prepares for a review.
 func (k *killer) begin(most int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.ref, k.here, k.most, k.after = lifecycle.Ref{}, nil, most, 1+k.chance.of(maxRequestsBetween)
+	k.ref, k.here, k.most = lifecycle.Ref{}, nil, most
 }
 
-// aim names the review's task once it is known.
+// aim begins to kill, when the review's task is known.
 func (k *killer) aim(ref lifecycle.Ref) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.ref = ref
-	k.after = max(k.after, 1)
+	k.draw()
 }
 
 // stop ends killing, and gives what was killed.
@@ -156,7 +174,7 @@ func newKiller(t *testing.T, c *chance, budget *atomic.Int64) *killer {
 		env: []string{"HOLDFAST_LEASE=1500ms", "HOLDFAST_RENEWAL=500ms", "HOLDFAST_GRACE=200ms"},
 	})
 	k.outside.mu.Lock()
-	k.outside.every = k.strike
+	k.outside.every = func(r *http.Request, act func()) bool { return k.strike(r.Method == http.MethodPost, act) }
 	k.outside.mu.Unlock()
 	return k
 }

@@ -24,12 +24,12 @@ type outside struct {
 
 	mu    sync.Mutex
 	now   http.Handler
-	every func(act func()) bool // decides about each request; false breaks its connection
+	every func(r *http.Request, act func()) bool // decides about each request; false breaks its connection
 }
 
 func newOutside(t *testing.T) *outside {
 	t.Helper()
-	o := &outside{every: func(act func()) bool { act(); return true }}
+	o := &outside{every: func(_ *http.Request, act func()) bool { act(); return true }}
 	o.renew(t)
 	server := httptest.NewServer(o)
 	t.Cleanup(server.Close)
@@ -55,7 +55,7 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	now, every := o.now, o.every
 	o.mu.Unlock()
 	kept := httptest.NewRecorder()
-	if !every(func() { now.ServeHTTP(kept, r) }) {
+	if !every(r, func() { now.ServeHTTP(kept, r) }) {
 		panic(http.ErrAbortHandler)
 	}
 	maps.Copy(w.Header(), kept.Header())
