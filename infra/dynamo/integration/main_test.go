@@ -37,13 +37,12 @@ func TestMain(m *testing.M) {
 
 // configuration is for a server that believes every signature.
 func configuration() aws.Config {
-	// Each request has a connection of its own. A server of few processes closes one
-	// now and then while an answer is on it, and these tests call the ledger without
-	// the loop that asks again when an outcome is unknown.
 	transport := http.DefaultTransport.(*http.Transport).Clone()
+	// The server closes a connection at its 1,000th request, answered or not, and
+	// these tests call the ledger without the loop that asks again.
 	transport.DisableKeepAlives = true
 	return aws.Config{
-		Region: "us-east-1", BaseEndpoint: aws.String(endpoint), HTTPClient: &http.Client{Transport: transport},
+		Region: "us-east-1", BaseEndpoint: aws.String(endpoint), HTTPClient: dynamo.HTTPClient{Client: &http.Client{Transport: transport}},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
 		}),
@@ -58,16 +57,30 @@ var (
 // quick looks more often than callers do, and is patient with a server that has
 // to share its machine.
 var quick = dynamo.Options{
-	PollFirst: 5 * time.Millisecond, PollMost: 20 * time.Millisecond, Streams: streams,
+	PollFirst: 15 * time.Millisecond, PollMost: 200 * time.Millisecond, Streams: streams,
 	Retry: dynamo.Retry{Attempt: 20 * time.Second, Total: time.Minute},
 }
 
-// tables makes the two tables of a test and removes them when it ends.
+// timeless makes tables without TTL: the tests' clocks stand still in the past,
+// and a server that goes by its own removes what they have just written.
+type timeless struct{ *dynamodb.Client }
+
+func (timeless) UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
+	return &dynamodb.UpdateTimeToLiveOutput{}, nil
+}
+
+// tables makes the two tables of a test.
 func tables(t *testing.T) dynamo.Names {
+	t.Helper()
+	return tablesBy(t, timeless{client})
+}
+
+// tablesBy makes tables through a client, and removes them when the test ends.
+func tablesBy(t *testing.T, by dynamo.TableAPI) dynamo.Names {
 	t.Helper()
 	id := a2a.NewContextID()
 	names := dynamo.Names{Tasks: "tasks-" + id, Private: "private-" + id}
-	if err := dynamo.CreateTables(t.Context(), client, names); err != nil {
+	if err := dynamo.CreateTables(t.Context(), by, names); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
