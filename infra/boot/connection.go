@@ -4,8 +4,10 @@ import (
 	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/holdfast-a2a/holdfast/infra/dynamo"
 )
 
 // readAWS takes region, credentials and endpoints from the environment, where Lambda
@@ -23,7 +25,7 @@ func readAWS(v *variables) aws.Config {
 	if !env.Credentials.HasKeys() {
 		v.problems = append(v.problems, errors.New("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set: Lambda sets them; elsewhere give them the keys of a role"))
 	}
-	c := aws.Config{Region: env.Region, Credentials: credentials.StaticCredentialsProvider{Value: env.Credentials}, ConfigSources: []any{env}}
+	c := aws.Config{HTTPClient: dynamo.HTTPClient{Client: awshttp.NewBuildableClient()}, Region: env.Region, Credentials: credentials.StaticCredentialsProvider{Value: env.Credentials}, ConfigSources: []any{env}}
 	if env.BaseEndpoint != "" {
 		c.BaseEndpoint = &env.BaseEndpoint
 	}
