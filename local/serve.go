@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/events"
 	"github.com/holdfast-a2a/holdfast/local/node"
 	"github.com/holdfast-a2a/holdfast/shared/agent"
+	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/hello"
@@ -57,9 +58,8 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 		return s, usage(err)
 	}
 	var problems []error
-	host, _, err := net.SplitHostPort(s.addr)
-	if ip := net.ParseIP(host); err != nil || (host != "localhost" && (ip == nil || !ip.IsLoopback())) {
-		problems = append(problems, fmt.Errorf("--addr %q: without authentication only a loopback address is served, such as 127.0.0.1:8080", s.addr))
+	if _, err := auth.NewLoopback(s.addr, node.Tenant); err != nil {
+		problems = append(problems, fmt.Errorf("--addr: %w", err))
 	}
 	if f.NArg() > 0 {
 		problems = append(problems, fmt.Errorf("unexpected argument %q", f.Arg(0)))
@@ -100,10 +100,14 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
+	callers, err := auth.NewLoopback(s.addr, node.Tenant)
+	if err != nil {
+		return err
+	}
 	n, err := node.New(node.Config{
 		Ledger: store.ledger, Blobs: store.blobs, Catalog: agents, HoldersGone: store.alone, Timing: s.timing, Logger: logger,
 		Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Secret: secret, Rand: mathrand.Float64,
-		Connections: connections,
+		Connections: connections, Callers: callers,
 	})
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func (p process) api() (any, error) {
 	}
 	handler, err := api.New(api.Config{
 		Authority: authority, Blobs: newBlobs(c, s), Agents: offered(known), Executions: told,
-		Authenticate: authenticate(who, p.logger), Now: p.now, NewID: newID,
+		Callers: who, Now: p.now, NewID: newID,
 		BaseURL:     d.address,
 		Connections: connections{p.logger}, Logger: p.logger,
 		WaitBudget: d.waitBudget, KeepAlive: d.keepAlive, StreamLimit: d.streamLimit,

@@ -1,18 +1,13 @@
 package boot
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/holdfast-a2a/holdfast/shared/auth"
-	"github.com/holdfast-a2a/holdfast/shared/ledger"
 )
 
 const (
@@ -116,43 +111,6 @@ func TestEndpoints(t *testing.T) {
 	v := newVariables(nil)
 	if c := readAWS(v); v.err() != nil || c.BaseEndpoint == nil || *c.BaseEndpoint != "http://127.0.0.1:4566" || c.Region != "eu-west-1" {
 		t.Errorf("got %v, %v, %v", c.BaseEndpoint, c.Region, v.err())
-	}
-}
-
-// named answers every request in one way.
-type named struct {
-	p   auth.Principal
-	err error
-}
-
-func (n named) Authenticate(*http.Request) (auth.Principal, error) { return n.p, n.err }
-func (n named) Schemes() []auth.Scheme                             { return nil }
-
-func TestAuthenticate(t *testing.T) {
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+planted)
-	for _, c := range []struct {
-		name string
-		a    named
-		want error
-	}{
-		{"caller", named{p: auth.Principal{Tenant: "t", Name: "n", Scopes: []auth.Scope{auth.Caller}}}, nil},
-		{"no caller", named{p: auth.Principal{Tenant: "t", Name: "n", Scopes: []auth.Scope{auth.OperatorRead}}}, a2a.ErrUnauthorized},
-		{"unknown", named{err: auth.ErrUnauthenticated}, a2a.ErrUnauthenticated},
-		{"forbidden", named{err: auth.ErrForbidden}, a2a.ErrUnauthorized},
-		{"issuer down", named{err: auth.ErrUnavailable}, ledger.ErrUnavailable},
-	} {
-		var logs bytes.Buffer
-		p, err := authenticate(c.a, slog.New(slog.NewJSONHandler(&logs, nil)))(r)
-		if !errors.Is(err, c.want) || (err == nil) != (p.Tenant == "t" && p.Name == "n") {
-			t.Errorf("%s: %+v, %v", c.name, p, err)
-		}
-		if strings.Contains(logs.String(), planted) || (err == nil) != (logs.Len() == 0) {
-			t.Errorf("%s: logs %s", c.name, logs.String())
-		}
 	}
 }
 

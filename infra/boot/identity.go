@@ -1,19 +1,12 @@
 package boot
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/auth"
-	"github.com/holdfast-a2a/holdfast/shared/ledger"
 )
 
 // Ways to authenticate.
@@ -95,26 +88,4 @@ func readKeys(v *variables, now func() time.Time) *auth.Keys {
 		v.wrong(apiKeys, "cannot be used: %w", err)
 	}
 	return keys
-}
-
-// authenticate lets callers in, in the words of the door. Why a request was refused
-// is for the log alone.
-func authenticate(a auth.Authenticator, logger *slog.Logger) func(*http.Request) (api.Principal, error) {
-	return func(r *http.Request) (api.Principal, error) {
-		p, err := a.Authenticate(r)
-		if err == nil && !p.May(auth.Caller) {
-			err = auth.ErrForbidden
-		}
-		kind := ledger.ErrUnavailable
-		switch {
-		case err == nil:
-			return api.Principal{Tenant: p.Tenant, Name: p.Name}, nil
-		case errors.Is(err, auth.ErrUnauthenticated):
-			kind = a2a.ErrUnauthenticated
-		case errors.Is(err, auth.ErrForbidden):
-			kind = a2a.ErrUnauthorized
-		}
-		logger.LogAttrs(context.WithoutCancel(r.Context()), slog.LevelInfo, "refused a caller", slog.String("reason", err.Error()))
-		return api.Principal{}, fmt.Errorf("%w: %w", kind, err)
-	}
 }

@@ -4,11 +4,23 @@ import (
 	"net/http"
 
 	"github.com/holdfast-a2a/holdfast/shared/api"
+	"github.com/holdfast-a2a/holdfast/shared/auth"
 )
 
 // Tenant is whose data everything is when nobody is authenticated, which is
 // allowed on loopback only.
 const Tenant = "local"
+
+// anybody asks nobody who it is.
+type anybody struct{}
+
+// Authenticate implements auth.Authenticator.
+func (anybody) Authenticate(*http.Request) (auth.Principal, error) {
+	return auth.Principal{Tenant: Tenant, Name: Tenant, Scopes: []auth.Scope{auth.Caller, auth.Producer, auth.OperatorRead, auth.OperatorAct}}, nil
+}
+
+// Schemes implements auth.Authenticator.
+func (anybody) Schemes() []auth.Scheme { return nil }
 
 // door serves the current version of each agent.
 func (n *Node) door() (http.Handler, error) {
@@ -23,10 +35,14 @@ func (n *Node) door() (http.Handler, error) {
 			Validate: current.Check, KeyedByMessageID: current.Keyed(),
 		})
 	}
+	callers := c.Callers
+	if callers == nil {
+		callers = anybody{}
+	}
 	config := api.Config{
 		Authority: n.Authority, Blobs: c.Blobs, Agents: agents, Executions: n.Dispatcher,
-		Authenticate: func(*http.Request) (api.Principal, error) { return api.Principal{Tenant: Tenant, Name: Tenant}, nil },
-		Now:          c.Now, NewID: c.NewID, Closing: n.ctx, Logger: c.Logger,
+		Callers: callers,
+		Now:     c.Now, NewID: c.NewID, Closing: n.ctx, Logger: c.Logger,
 		WaitBudget: c.Timing.WaitBudget, CancelWait: c.Timing.CancelWait, KeepAlive: c.Timing.KeepAlive, StreamLimit: c.Timing.Stream,
 	}
 	if c.Connections != nil {

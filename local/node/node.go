@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/local/asl"
+	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -52,6 +53,9 @@ type Config struct {
 	// drops them.
 	Connections io.Writer
 	Logger      *slog.Logger
+	// Callers says who is calling. nil takes everybody for the tenant Local with
+	// every scope, which is for an address that only this machine reaches.
+	Callers auth.Authenticator
 }
 
 // Timing are the durations of a node.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -22,7 +23,7 @@ type call struct {
 	agent *Agent
 	// named says that the address named the agent.
 	named bool
-	who   Principal
+	who   auth.Principal
 	// rpc says that the binding is JSON-RPC; id is the request's, as it was sent.
 	rpc bool
 	id  []byte

@@ -39,7 +39,7 @@ func (c *call) serveCard(address) {
 
 // card says what the agent is and what of A2A this door speaks; what it does not
 // announce is refused (§3.3.4).
-func (c *call) card() *a2a.AgentCard {
+func (c *call) card() card {
 	base := c.base()
 	modes := func(list []string) []string {
 		if len(list) == 0 {
@@ -57,7 +57,8 @@ func (c *call) card() *a2a.AgentCard {
 	if len(skills) == 0 { // a required array has at least one item (§5.7)
 		skills = append(skills, a2a.AgentSkill{ID: c.agent.Name, Name: c.agent.Name, Description: c.agent.Description, Tags: []string{}})
 	}
-	return &a2a.AgentCard{
+	schemes, requirements := security(c.Callers.Schemes())
+	return card{SecurityRequirements: requirements, AgentCard: &a2a.AgentCard{
 		Name:        c.agent.Name,
 		Description: c.agent.Description,
 		Version:     strconv.Itoa(c.agent.Version),
@@ -65,11 +66,12 @@ func (c *call) card() *a2a.AgentCard {
 			a2a.NewAgentInterface(base+"/rpc", a2a.TransportProtocolJSONRPC),
 			a2a.NewAgentInterface(base, a2a.TransportProtocolHTTPJSON),
 		},
+		SecuritySchemes:    schemes,
 		Capabilities:       a2a.AgentCapabilities{Streaming: true, Extensions: []a2a.AgentExtension{c.announce()}},
 		DefaultInputModes:  modes(c.agent.InputModes),
 		DefaultOutputModes: modes(c.agent.OutputModes),
 		Skills:             skills,
-	}
+	}}
 }
 
 // announce is our extension's entry in the card (§4.6.1).

@@ -97,7 +97,7 @@ func TestBaseURL(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	for what, change := range map[string]func(*world){
 		"no authority":       func(w *world) { w.config.Authority = nil },
-		"no authentication":  func(w *world) { w.config.Authenticate = nil },
+		"no authentication":  func(w *world) { w.config.Callers = nil },
 		"no clock":           func(w *world) { w.config.Now = nil },
 		"no agents":          func(w *world) { w.config.Agents = nil },
 		"a name that routes": func(w *world) { w.config.Agents[0].Name = "tasks" },

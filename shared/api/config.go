@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -26,10 +27,10 @@ type Config struct {
 	Agents []Agent
 	// Executions is told of commits that an execution must follow. nil tells nobody.
 	Executions Executions
-	// Authenticate says who is calling. Wrapped a2a.ErrUnauthenticated and
-	// a2a.ErrUnauthorized are answered as such, without their text; anything else is
-	// a fault of ours.
-	Authenticate func(*http.Request) (Principal, error)
+	// Callers says who is calling, which decides whose tasks they see and what they
+	// may do, and what the card tells clients to bring. Of a principal's name only a
+	// hash is stored.
+	Callers auth.Authenticator
 	// Challenge is the WWW-Authenticate header of a 401.
 	Challenge string
 	// Now is the clock, by which what has expired is hidden.
@@ -86,8 +87,8 @@ var reserved = []string{"console", "healthz", "metrics", "rpc", "tasks"}
 
 // complete checks a configuration and fills in what it leaves open.
 func (c Config) complete() (Config, error) {
-	if c.Authority == nil || c.Blobs == nil || c.Authenticate == nil || c.Now == nil || c.NewID == nil {
-		return c, errors.New("api: Authority, Blobs, Authenticate, Now and NewID are needed")
+	if c.Authority == nil || c.Blobs == nil || c.Callers == nil || c.Now == nil || c.NewID == nil {
+		return c, errors.New("api: Authority, Blobs, Callers, Now and NewID are needed")
 	}
 	if len(c.Agents) == 0 {
 		return c, errors.New("api: at least one agent is needed")

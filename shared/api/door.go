@@ -1,12 +1,15 @@
 package api
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/auth"
 )
 
 // door is the handler.
@@ -28,10 +31,12 @@ func New(c Config) (http.Handler, error) {
 type route struct {
 	name    string
 	methods []string
-	// open needs no principal, unversioned no A2A-Version: both are outside A2A, or
-	// before it.
-	open, unversioned bool
-	serve             func(*call, address)
+	// scopes are those of which a principal must have one; without any, nobody is
+	// asked who it is.
+	scopes []auth.Scope
+	// unversioned needs no A2A-Version: it is outside A2A, or before it.
+	unversioned bool
+	serve       func(*call, address)
 }
 
 // address is what stood in the path.
@@ -39,6 +44,13 @@ type address struct {
 	task a2a.TaskID
 	item string // a blob's digest
 }
+
+// Who may do what.
+var (
+	callers   = []auth.Scope{auth.Caller}
+	operators = []auth.Scope{auth.OperatorRead}
+	readers   = []auth.Scope{auth.Caller, auth.OperatorRead}
+)
 
 var (
 	get  = []string{http.MethodGet, http.MethodHead}
@@ -48,21 +60,21 @@ var (
 
 // Addresses of an agent (A2A §5.3, §8.2, §11.3).
 var (
-	routeCard      = &route{name: "card", methods: get, open: true, unversioned: true, serve: (*call).serveCard}
-	routeRPC       = &route{name: "rpc", methods: post, unversioned: true, serve: (*call).serveRPC}
-	routeSend      = &route{name: "SendMessage", methods: post, serve: (*call).restSend}
-	routeStream    = &route{name: "SendStreamingMessage", methods: post, serve: (*call).restStream}
-	routeList      = &route{name: "ListTasks", methods: get, serve: (*call).restList}
-	routeGet       = &route{name: "GetTask", methods: get, serve: (*call).restGet}
-	routeCancel    = &route{name: "CancelTask", methods: post, serve: (*call).restCancel}
-	routeSubscribe = &route{name: "SubscribeToTask", methods: both, serve: (*call).restSubscribe} // the proto says GET, §11.3.2 says POST
-	routePushes    = &route{name: "pushNotificationConfigs", methods: both, serve: (*call).restPush}
-	routePush      = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, serve: (*call).restPush}
-	routeExtended  = &route{name: "GetExtendedAgentCard", methods: get, serve: (*call).restExtendedCard}
-	routeLedger    = &route{name: "ledger", methods: get, unversioned: true, serve: (*call).serveLedger}
-	routeEffects   = &route{name: "effects", methods: get, unversioned: true, serve: (*call).serveEffects}
-	routeBlob      = &route{name: "blob", methods: get, unversioned: true, serve: (*call).serveBlob}
-	routeHealth    = &route{name: "healthz", methods: get, open: true, unversioned: true, serve: (*call).serveHealth}
+	routeCard      = &route{name: "card", methods: get, unversioned: true, serve: (*call).serveCard}
+	routeRPC       = &route{name: "rpc", methods: post, unversioned: true, scopes: callers, serve: (*call).serveRPC}
+	routeSend      = &route{name: "SendMessage", methods: post, scopes: callers, serve: (*call).restSend}
+	routeStream    = &route{name: "SendStreamingMessage", methods: post, scopes: callers, serve: (*call).restStream}
+	routeList      = &route{name: "ListTasks", methods: get, scopes: callers, serve: (*call).restList}
+	routeGet       = &route{name: "GetTask", methods: get, scopes: callers, serve: (*call).restGet}
+	routeCancel    = &route{name: "CancelTask", methods: post, scopes: callers, serve: (*call).restCancel}
+	routeSubscribe = &route{name: "SubscribeToTask", methods: both, scopes: callers, serve: (*call).restSubscribe} // the proto says GET, §11.3.2 says POST
+	routePushes    = &route{name: "pushNotificationConfigs", methods: both, scopes: callers, serve: (*call).restPush}
+	routePush      = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, scopes: callers, serve: (*call).restPush}
+	routeExtended  = &route{name: "GetExtendedAgentCard", methods: get, scopes: callers, serve: (*call).restExtendedCard}
+	routeLedger    = &route{name: "ledger", methods: get, unversioned: true, scopes: readers, serve: (*call).serveLedger}
+	routeEffects   = &route{name: "effects", methods: get, unversioned: true, scopes: operators, serve: (*call).serveEffects}
+	routeBlob      = &route{name: "blob", methods: get, unversioned: true, scopes: readers, serve: (*call).serveBlob}
+	routeHealth    = &route{name: "healthz", methods: get, unversioned: true, serve: (*call).serveHealth}
 )
 
 // ServeHTTP implements http.Handler.
@@ -83,13 +95,11 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.refuse(refuse(errMethod, "This address takes %s.", strings.Join(rt.methods, ", ")))
 		return
 	}
-	if !rt.open {
-		who, err := d.Authenticate(r)
-		if err != nil {
+	if len(rt.scopes) > 0 {
+		if err := c.admit(rt.scopes); err != nil {
 			c.refuse(err)
 			return
 		}
-		c.who = who
 	}
 	if !rt.unversioned {
 		if err := c.version(); err != nil {
@@ -98,6 +108,30 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	rt.serve(c, at)
+}
+
+// admit finds out who calls, and whether they may. Why a caller was refused is for
+// the log alone.
+func (c *call) admit(scopes []auth.Scope) error {
+	who, err := c.Callers.Authenticate(c.r)
+	reason := auth.Reason(err)
+	if err == nil && !slices.ContainsFunc(scopes, who.May) {
+		err, reason = refuse(auth.ErrForbidden, "This needs the scope %s.", joined(scopes, " or ")), "scope"
+	}
+	if err != nil {
+		c.Logger.LogAttrs(context.WithoutCancel(c.r.Context()), slog.LevelInfo, "refused a caller", slog.String("operation", c.name), slog.String("kind", kindOf(err).reason), slog.String("reason", reason))
+		return err
+	}
+	c.who = who
+	return nil
+}
+
+func joined(scopes []auth.Scope, with string) string {
+	names := make([]string, 0, len(scopes))
+	for _, s := range scopes {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, with)
 }
 
 // find looks the path up. A first segment that is an agent's name, A2A's tenant

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 )
 
@@ -37,8 +38,8 @@ type kind struct {
 // kinds is the one table that gives errors their codes, most specific first: an
 // error that wraps two of them is the earlier one, always.
 var kinds = []kind{
-	{err: a2a.ErrUnauthenticated, code: -31401, status: 401, rpc: "UNAUTHENTICATED", reason: "UNAUTHENTICATED", outright: true},
-	{err: a2a.ErrUnauthorized, code: -31403, status: 403, rpc: "PERMISSION_DENIED", reason: "UNAUTHORIZED", outright: true},
+	{err: auth.ErrUnauthenticated, code: -31401, status: 401, rpc: "UNAUTHENTICATED", reason: "UNAUTHENTICATED", outright: true},
+	{err: auth.ErrForbidden, code: -31403, status: 403, rpc: "PERMISSION_DENIED", reason: "UNAUTHORIZED", outright: true},
 	{err: errOrigin, code: -31403, status: 403, rpc: "PERMISSION_DENIED", reason: "CROSS_ORIGIN", outright: true},
 	{err: errTooLarge, code: -32600, status: 413, rpc: "INVALID_ARGUMENT", reason: "REQUEST_TOO_LARGE", outright: true},
 	{err: errMediaType, code: -32600, status: 415, rpc: "INVALID_ARGUMENT", reason: "UNSUPPORTED_MEDIA_TYPE", outright: true},
@@ -60,6 +61,7 @@ var kinds = []kind{
 	{err: a2a.ErrInvalidRequest, code: -32600, status: 400, rpc: "INVALID_ARGUMENT", reason: "INVALID_REQUEST"},
 	{err: a2a.ErrMethodNotFound, code: -32601, status: 501, rpc: "UNIMPLEMENTED", reason: "METHOD_NOT_FOUND"},
 	{err: a2a.ErrInvalidParams, code: -32602, status: 400, rpc: "INVALID_ARGUMENT", reason: "INVALID_PARAMS"},
+	{err: auth.ErrUnavailable, code: -32603, status: 503, rpc: "UNAVAILABLE", reason: "UNAVAILABLE", fault: true},
 	{err: ledger.ErrUnavailable, code: -32603, status: 503, rpc: "UNAVAILABLE", reason: "UNAVAILABLE", fault: true},
 	{err: ledger.ErrBusy, code: -32603, status: 503, rpc: "UNAVAILABLE", reason: "UNAVAILABLE", fault: true},
 	{err: context.DeadlineExceeded, code: -32603, status: 503, rpc: "UNAVAILABLE", reason: "UNAVAILABLE", fault: true},

@@ -23,6 +23,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/api"
+	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/ledger/ledgertest"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -74,7 +75,7 @@ func prepare(t *testing.T, change ...func(*world)) *world {
 			{Name: "first", Version: 3, FirstStep: "begin", Description: "The first agent."},
 			{Name: "keyed", Version: 1, FirstStep: "begin", Description: "The other agent.", KeyedByMessageID: true, Validate: validate},
 		},
-		Authenticate: authenticate, Connections: w,
+		Callers: strangers{}, Connections: w,
 		Logger: slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, c := range change {
@@ -83,21 +84,33 @@ func prepare(t *testing.T, change ...func(*world)) *world {
 	return w
 }
 
-// authenticate takes a bearer token "tenant/name"; without one it is the local
-// tenant's caller.
-func authenticate(r *http.Request) (api.Principal, error) {
+// strangers authenticates by a bearer token "tenant/name", or "tenant/name/scope"
+// for one scope instead of all; without a token it is the local tenant's caller.
+type strangers struct{ schemes []auth.Scheme }
+
+// Schemes implements auth.Authenticator.
+func (s strangers) Schemes() []auth.Scheme { return s.schemes }
+
+// Authenticate implements auth.Authenticator.
+func (strangers) Authenticate(r *http.Request) (auth.Principal, error) {
+	all := []auth.Scope{auth.Caller, auth.Producer, auth.OperatorRead, auth.OperatorAct}
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
-		return api.Principal{Tenant: tenant, Name: "me"}, nil
+		return auth.Principal{Tenant: tenant, Name: "me", Scopes: all}, nil
 	}
-	switch of, name, _ := strings.Cut(token, "/"); of {
-	case "bad":
-		return api.Principal{}, errors.Join(errors.New("token "+token), a2a.ErrUnauthenticated)
-	case "forbidden":
-		return api.Principal{}, errors.Join(errors.New("token "+token), a2a.ErrUnauthorized)
-	default:
-		return api.Principal{Tenant: of, Name: name}, nil
+	of, rest, _ := strings.Cut(token, "/")
+	name, scope, one := strings.Cut(rest, "/")
+	switch {
+	case of == "bad":
+		return auth.Principal{}, errors.Join(errors.New("token "+token), auth.ErrUnauthenticated)
+	case of == "forbidden":
+		return auth.Principal{}, errors.Join(errors.New("token "+token), auth.ErrForbidden)
+	case of == "unavailable":
+		return auth.Principal{}, errors.Join(errors.New("token "+token), auth.ErrUnavailable)
+	case one:
+		all = []auth.Scope{auth.Scope(scope)}
 	}
+	return auth.Principal{Tenant: of, Name: name, Scopes: all}, nil
 }
 
 // validate is the keyed agent's: it reads no recipes.

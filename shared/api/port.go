@@ -28,14 +28,6 @@ type Agent struct {
 	KeyedByMessageID bool
 }
 
-// Principal is who calls, and whose data that concerns.
-type Principal struct {
-	// Tenant owns the tasks: all that a principal can see are its tenant's.
-	Tenant string
-	// Name is unique within the tenant. Only a hash of it is stored.
-	Name string
-}
-
 // Executions is told what was committed, after the commit. Twice is once, and an
 // error is only logged: the sweep finds what was not told.
 type Executions interface {
