@@ -132,7 +132,7 @@ func TestHeadItemSize(t *testing.T) {
 	} {
 		h.Task, h.AgentVersion, h.State, h.StatusAt, h.AcceptedAt, h.LifeEndsAt, h.RetainSecs = a2a.TaskID(uuid), 999, lifecycle.AuthRequired, at, at, at, 2_592_000
 		h.Seq, h.Chain, h.Visit, h.CheckpointSeq, h.MessageSeq, h.Attempt, h.Pauses, h.Artifacts, h.Unsealed = 9_999, lifecycle.DigestBytes(nil), 9_999, 9_999, 9_999, 9, 999, 300, 300
-		h.EntryFence, h.Fence, h.LeaseUntil, h.Grants, h.Generation, h.Restarts, h.Turns, h.DueAt, h.NextAt = 99_999, 99_999, at, 10, 9_999, 20, 1_500, at, at
+		h.EntryFence, h.Fence, h.LeaseUntil, h.Grants, h.Generation, h.Untaken, h.Turns, h.DueAt, h.NextAt = 99_999, 99_999, at, 10, 9_999, 20, 1_500, at, at
 		h.Cancel = &lifecycle.CancelMark{Principal: h.Principal, At: at}
 		h.Pause = &lifecycle.Pause{Number: 999, DeadlineAt: at, Outcome: lifecycle.Canceled, Named: true}
 		h.Challenge = &lifecycle.Challenge{Number: 999, Action: "revoke 14 grants", Audience: "system-owners", ExpiresAt: at}

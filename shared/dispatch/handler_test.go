@@ -144,9 +144,11 @@ func TestHandOver(t *testing.T) {
 			d.wantTold(c.started)
 		})
 	}
-	t.Run("the last restart", func(t *testing.T) {
+	t.Run("canceled", func(t *testing.T) {
 		d := newDesk(t)
-		d.write(func(h *lifecycle.Head) { h.Turns, h.Restarts = many, lifecycle.MaxRestarts })
+		d.must(grant("dead"), lifecycle.RequestCancel{})
+		d.clock.Advance(lease)
+		d.write(func(h *lifecycle.Head) { h.Turns = many })
 		got, err := d.invoke(d.handler(lifecycle.Outcome{Word: lifecycle.WordContinue}, nil), "run", "")
 		if err != nil || got != `{"word":"continue"}` || !d.head().Terminal() {
 			t.Errorf("%s, %v; want to go on, and to find that the task has ended", got, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/ledger/ledgertest"
@@ -109,56 +110,62 @@ func TestRestartOfNothing(t *testing.T) {
 	d.wantTold(nil)
 }
 
-// Nothing that keeps failing to run goes on for ever: after MaxRestarts
-// generations without an entry the task fails and says so. A cancellation that was
-// requested is what it ends with instead.
-func TestRestartsAreBounded(t *testing.T) {
-	for name, c := range map[string]struct {
-		marked bool
-		want   string
-		state  string
-	}{
-		"failed":   {false, "The task could not be brought forward.", string(lifecycle.Failed)},
-		"canceled": {true, "The task was canceled.", string(lifecycle.Canceled)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			if c.marked {
-				d.must(grant("dead"), lifecycle.RequestCancel{})
-				d.clock.Advance(lease)
-			}
-			generations := []uint64{}
-			for i := range lifecycle.MaxRestarts {
-				generations = append(generations, uint64(i)+2)
-			}
-			for range lifecycle.MaxRestarts + 3 {
-				if err := d.dispatcher.Restart(t.Context(), d.ref); err != nil {
-					t.Fatal(err)
-				}
-			}
-			d.wantTold(generations)
-			events := d.events()
-			last := events[len(events)-1]
-			if last.Type != lifecycle.TypeEnded || string(last.State) != c.state || last.Message.Parts[0].Text() != c.want {
-				t.Errorf("the last entry is %+v, want %s with %q", last, c.state, c.want)
-			}
-			if last.Ending.Reason == "" {
-				t.Error("the end has no reason for operators")
-			}
-		})
+// Executions that never come to take the task say nothing about it: it does not fail
+// by their number, and each is waited for twice as long as the one before, up to an
+// hour. A lease begins that anew.
+func TestGenerationsThatNobodyTakes(t *testing.T) {
+	d := newDesk(t)
+	var waits []time.Duration
+	for range 40 {
+		if err := d.dispatcher.Restart(t.Context(), d.ref); err != nil {
+			t.Fatal(err)
+		}
+		waits = append(waits, d.head().DueAt.Sub(lifecycle.Millis(d.clock.Now())))
 	}
+	if h := d.head(); h.Terminal() || h.Generation != 41 {
+		t.Fatalf("the task is in %s at generation %d", h.State, h.Generation)
+	}
+	for i, w := range waits {
+		want := min(grace<<min(i, 20), lifecycle.MaxUntakenWait)
+		if w != want {
+			t.Errorf("restart %d is due after %s, want %s", i+1, w, want)
+		}
+	}
+	d.must(lifecycle.Grant{Holder: execution, Generation: d.head().Generation, Lease: lease, Grace: grace})
+	d.clock.Advance(lease)
+	if err := d.dispatcher.Restart(t.Context(), d.ref); err != nil {
+		t.Fatal(err)
+	}
+	if w := d.head().DueAt.Sub(lifecycle.Millis(d.clock.Now())); w != grace {
+		t.Errorf("after a lease the next restart is due after %s, want %s", w, grace)
+	}
+}
+
+// A cancellation that a dead holder has not met needs no new execution.
+func TestRestartMeetsACancellation(t *testing.T) {
+	d := newDesk(t)
+	d.must(grant("dead"), lifecycle.RequestCancel{})
+	d.clock.Advance(lease)
+	if err := d.dispatcher.Restart(t.Context(), d.ref); err != nil {
+		t.Fatal(err)
+	}
+	if h := d.head(); h.State != lifecycle.Canceled {
+		t.Errorf("the task is in %s", h.State)
+	}
+	d.wantTold(nil)
 }
 
 // A new process that takes over proves nothing about the task: however often
 // processes die, that is not what ends it.
 func TestRecoverIsNotCounted(t *testing.T) {
 	d := newDesk(t)
-	for range 2 * lifecycle.MaxRestarts {
+	const often = 40
+	for range often {
 		if err := d.dispatcher.Recover(t.Context(), d.ref); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if h := d.head(); h.Terminal() || h.Generation != 2*lifecycle.MaxRestarts+1 {
+	if h := d.head(); h.Terminal() || h.Generation != often+1 {
 		t.Errorf("the task is in %s at generation %d", h.State, h.Generation)
 	}
 }

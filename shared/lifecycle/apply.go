@@ -80,7 +80,7 @@ func applyEvent(t Task, e Entry, ev Event) (Task, error) {
 	}
 	acceptedAt := Millis(e.AcceptedAt)
 	t.Seq, t.Chain = e.Seq, e.Chain
-	t.Grants, t.Restarts = 0, 0
+	t.Grants, t.Untaken = 0, 0
 	if e.Fence > 0 {
 		t.EntryFence = e.Fence
 	}

@@ -240,24 +240,36 @@ func decideRestart(t Task, c Restart, now time.Time) (Decision, error) {
 	if t.Leased(now) && !c.HolderGone {
 		return Decision{}, reject(LeaseHeld, "%s holds the lease until %s", t.Holder, t.LeaseUntil.Format(time.RFC3339Nano))
 	}
-	if !c.HolderGone && t.Restarts >= MaxRestarts {
-		if t.Cancel != nil {
-			return canceled(t, *t.Cancel)
-		}
-		return end(t, Failed, "no progress", agentText("The task could not be brought forward."))
+	if t.Cancel != nil { // whoever was to meet it is gone
+		return canceled(t, *t.Cancel)
 	}
 	after := t.Head
 	after.free()
 	after.Generation++
-	after.Turns = 0
-	if !c.HolderGone {
-		after.Restarts++
+	wait := c.Grace
+	switch {
+	case c.HolderGone: // a new process proves nothing about the one before
+		after.Untaken = 0
+	case t.Turns == 0:
+		wait = untakenWait(c.Grace, t.Untaken)
+		after.Untaken++
 	}
-	after.DueAt = now.Add(c.Grace)
+	after.Turns = 0
+	after.DueAt = now.Add(wait)
 	if t.NextAt.After(now) {
 		after.DueAt = earlier(t.NextAt.Add(c.Grace), t.LifeEndsAt)
 	}
 	return Decision{After: after}, nil
+}
+
+// untakenWait is the grace of a generation behind so many that nobody took.
+func untakenWait(grace time.Duration, untaken int) time.Duration {
+	for range untaken {
+		if grace *= 2; grace >= MaxUntakenWait {
+			return MaxUntakenWait
+		}
+	}
+	return grace
 }
 
 // end is the terminal event, with the manifest that it closes. A cancellation

@@ -54,7 +54,7 @@ type Head struct {
 	LeaseUntil time.Time `json:"lu,omitzero"`
 	Grants     int       `json:"gr,omitempty"` // since the last entry
 	Generation uint64    `json:"ge"`           // counts the task's executions
-	Restarts   int       `json:"re,omitempty"` // generations since the last entry
+	Untaken    int       `json:"ut,omitempty"` // generations in a row that were granted no lease
 	Turns      int       `json:"tu,omitempty"` // leases granted to this generation
 	// Cancel is a request that the holder has not met yet.
 	Cancel *CancelMark `json:"cm,omitempty"`
@@ -84,7 +84,7 @@ func (h Head) Expired(now time.Time) bool {
 // gives exactly this (I1).
 func (h Head) Folded() Head {
 	h.Holder, h.Fence, h.LeaseUntil, h.Grants = "", 0, time.Time{}, 0
-	h.Generation, h.Restarts, h.Turns, h.Cancel, h.DueAt, h.Op = 0, 0, 0, nil, time.Time{}, ""
+	h.Generation, h.Untaken, h.Turns, h.Cancel, h.DueAt, h.Op = 0, 0, 0, nil, time.Time{}, ""
 	return h
 }
 

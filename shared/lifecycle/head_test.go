@@ -39,7 +39,7 @@ func heads(n names) map[string]lifecycle.Head {
 		Tenant: n.tenant, Task: a2a.TaskID(n.task), ContextID: n.context, Agent: n.agent, AgentVersion: 999, Principal: n.principal, Policy: n.policy,
 		State: lifecycle.Working, StatusAt: at, AcceptedAt: at, LifeEndsAt: at, RetainSecs: 2_592_000, Seq: 9_999, Chain: lifecycle.DigestBytes(nil),
 		Step: n.step, Visit: 9_999, CheckpointSeq: 9_999, MessageSeq: 9_999, Attempt: 9, Pauses: 999, Artifacts: 300, Unsealed: 300,
-		EntryFence: 99_999, Fence: 99_999, Generation: 9_999, Restarts: 20, DueAt: at, Op: n.op,
+		EntryFence: 99_999, Fence: 99_999, Generation: 9_999, Untaken: 99, DueAt: at, Op: n.op,
 	}
 	leased := live
 	leased.Holder, leased.LeaseUntil, leased.Grants, leased.NextAt = n.holder, at, 10, at

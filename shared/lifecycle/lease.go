@@ -34,6 +34,7 @@ func decideGrant(t Task, c Grant, now time.Time) (Decision, error) {
 	after.LeaseUntil = now.Add(c.Lease)
 	after.Grants++
 	after.Turns++
+	after.Untaken = 0
 	after.DueAt = after.LeaseUntil.Add(c.Grace)
 	d := Decision{After: after}
 	if t.State == Submitted {

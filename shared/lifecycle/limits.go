@@ -37,9 +37,11 @@ const (
 	// MaxGrants is how many leases a task may be granted without a new entry. A
 	// step that kills its process would otherwise loop for ever.
 	MaxGrants = 10
-	// MaxRestarts is how many generations a task may be given without a new entry:
-	// nothing that keeps failing to run goes on for ever.
-	MaxRestarts = 20
+	// MaxUntakenWait is the longest time between two generations that nobody takes.
+	// They say nothing about the task (its agent version may wait for a deploy, the
+	// executions may be out of order), so they do not end it; each waits twice as
+	// long as the one before, and the task's longest life bounds them.
+	MaxUntakenWait = time.Hour
 	// MaxTurns is how many leases one generation is granted before the next one takes
 	// over: an execution fails at 25,000 history events (Step Functions, Service
 	// quotas), and one turn with a pause costs about 13.

@@ -81,7 +81,7 @@ func (e *executions) Restart(ctx context.Context, ref lifecycle.Ref) error {
 	if lifecycle.RejectedFor(err, lifecycle.LeaseHeld, lifecycle.NotDue, lifecycle.PostTerminal) {
 		return nil
 	}
-	if err != nil || !run {
+	if err != nil || !run || res.Task.Terminal() {
 		return err
 	}
 	grant := lifecycle.Grant{Holder: fmt.Sprintf("g%d", res.Task.Generation), Generation: res.Task.Generation, Lease: lease, Grace: grace}

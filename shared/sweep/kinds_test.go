@@ -140,8 +140,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// A cancellation that a dead holder has not met ends its task as canceled: the
-// next execution decides in its place.
+// A cancellation that a dead holder has not met ends its task as canceled,
+// without another execution.
 func TestCancellationOfADeadHolder(t *testing.T) {
 	d := newDesk(t)
 	d.told.run = true

@@ -116,7 +116,7 @@ func commitFullHead(b *bench) {
 	t := b.working("holder")
 	at := lifecycle.Millis(b.clock.Now())
 	h := t.Head
-	h.NextAt, h.ExpiresAt, h.Attempt, h.Pauses, h.Artifacts, h.Unsealed, h.Restarts, h.Turns = at, at, 3, 2, 5, 1, 4, 7
+	h.NextAt, h.ExpiresAt, h.Attempt, h.Pauses, h.Artifacts, h.Unsealed, h.Untaken, h.Turns = at, at, 3, 2, 5, 1, 4, 7
 	h.Challenge = &lifecycle.Challenge{Number: 2, Action: "delete \"all\"\u2028<é>", Audience: "aud", ExpiresAt: at}
 	h.Pause = &lifecycle.Pause{Number: 2, DeadlineAt: at, Outcome: lifecycle.Canceled, Named: true, Challenge: h.Challenge}
 	h.Step, h.Op = "étape/1#2", "op-1"
