@@ -49,7 +49,8 @@ type Tasks interface {
 	// Entries reads up to limit entries after a sequence, in order; 0 for all that
 	// there are. An unknown task has none.
 	Entries(ctx context.Context, ref lifecycle.Ref, after uint64, limit int) ([]lifecycle.Entry, error)
-	// Artifacts reads how far the task's artifacts are, by ID.
+	// Artifacts reads how far the task's artifacts are, by ID. An unknown task has
+	// none.
 	Artifacts(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Artifact, error)
 	// Key reads a submission key. ErrNotFound: never used, or forgotten.
 	Key(ctx context.Context, key Key) (KeyNote, error)
@@ -60,9 +61,9 @@ type Tasks interface {
 	// Reject keeps a rejection beside the task, up to lifecycle.MaxRejections, and
 	// counts it. It never changes the folded head.
 	Reject(ctx context.Context, ref lifecycle.Ref, r Rejected) error
-	// Rejections reads what was kept, oldest first.
+	// Rejections reads what was kept, oldest first. An unknown task has none.
 	Rejections(ctx context.Context, ref lifecycle.Ref) ([]Rejected, error)
-	// Counts reads the counters beside the head.
+	// Counts reads the counters beside the head. ErrNotFound: there is no such task.
 	Counts(ctx context.Context, ref lifecycle.Ref) (Counts, error)
 	// Watch returns when the task may have entries after a sequence, or with the
 	// context's error. It may return early; it must not miss.
@@ -73,7 +74,8 @@ type Tasks interface {
 type Effects interface {
 	// Effect reads a record. ErrNotFound: never begun.
 	Effect(ctx context.Context, ref lifecycle.Ref, visit uint64, name string) (lifecycle.Effect, error)
-	// EffectList reads all records of a task, by visit and name.
+	// EffectList reads all records of a task, by visit and name. An unknown task has
+	// none.
 	EffectList(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Effect, error)
 	// Intend writes an intent before its call. It is guarded by the lease: the
 	// head's fence, no cancellation requested, not ended (*Conflict), and by the

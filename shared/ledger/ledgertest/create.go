@@ -109,6 +109,18 @@ func createUnknown(b *bench) {
 	if entries := b.entries(ref); len(entries) > 0 {
 		b.Fatalf("%d entries of an unknown task", len(entries))
 	}
+	artifacts, err := b.ledger.Artifacts(b.ctx, ref)
+	b.ok(err)
+	rejections, err := b.ledger.Rejections(b.ctx, ref)
+	b.ok(err)
+	effects, err := b.ledger.EffectList(b.ctx, ref)
+	b.ok(err)
+	if n := len(artifacts) + len(rejections) + len(effects); n > 0 {
+		b.Fatalf("%d artifacts, rejections and effects of an unknown task", n)
+	}
+	b.is("the item of a pause", b.parked(ref, 1), ledger.Parked{})
+	_, err = b.ledger.Counts(b.ctx, ref)
+	b.want("Counts", err, ledger.ErrNotFound)
 	_, err = b.ledger.Key(b.ctx, *b.newKey("never used"))
 	b.want("Key", err, ledger.ErrNotFound)
 	_, err = b.ledger.Receipt(b.ctx, ref, "client", "event")

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"sync"
@@ -77,6 +78,15 @@ func (m *Memory) within(ctx context.Context, ref lifecycle.Ref, do func(r *recor
 		return ledger.ErrNotFound
 	}
 	return do(r)
+}
+
+// inside is within, for reads that find nothing in a task that does not exist.
+func (m *Memory) inside(ctx context.Context, ref lifecycle.Ref, do func(r *record) error) error {
+	err := m.within(ctx, ref, do)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // Create implements ledger.Tasks.

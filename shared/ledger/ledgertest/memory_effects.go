@@ -25,7 +25,7 @@ func (m *Memory) Effect(ctx context.Context, ref lifecycle.Ref, visit uint64, na
 
 // EffectList implements ledger.Effects.
 func (m *Memory) EffectList(ctx context.Context, ref lifecycle.Ref) (out []lifecycle.Effect, err error) {
-	err = m.within(ctx, ref, func(r *record) error {
+	err = m.inside(ctx, ref, func(r *record) error {
 		out = slices.SortedFunc(maps.Values(r.effects), func(a, b lifecycle.Effect) int {
 			return cmp.Or(cmp.Compare(a.Visit, b.Visit), cmp.Compare(a.Name, b.Name))
 		})
@@ -82,7 +82,7 @@ func (m *Memory) Park(ctx context.Context, ref lifecycle.Ref, pause int, t ledge
 
 // Parked implements ledger.Tokens.
 func (m *Memory) Parked(ctx context.Context, ref lifecycle.Ref, pause int) (p ledger.Parked, err error) {
-	err = m.within(ctx, ref, func(r *record) error {
+	err = m.inside(ctx, ref, func(r *record) error {
 		p = r.parked[pause]
 		return nil
 	})

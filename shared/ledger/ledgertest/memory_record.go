@@ -37,7 +37,7 @@ func (r *record) fresh(c ledger.Commit) error {
 
 // Artifacts implements ledger.Tasks.
 func (m *Memory) Artifacts(ctx context.Context, ref lifecycle.Ref) (out []lifecycle.Artifact, err error) {
-	err = m.within(ctx, ref, func(r *record) error {
+	err = m.inside(ctx, ref, func(r *record) error {
 		out = slices.SortedFunc(maps.Values(r.artifacts), func(a, b lifecycle.Artifact) int { return cmp.Compare(a.ID, b.ID) })
 		return nil
 	})
@@ -86,7 +86,7 @@ func (m *Memory) Reject(ctx context.Context, ref lifecycle.Ref, refused ledger.R
 
 // Rejections implements ledger.Tasks.
 func (m *Memory) Rejections(ctx context.Context, ref lifecycle.Ref) (out []ledger.Rejected, err error) {
-	err = m.within(ctx, ref, func(r *record) error {
+	err = m.inside(ctx, ref, func(r *record) error {
 		out = slices.Clone(r.rejections)
 		return nil
 	})
