@@ -64,12 +64,13 @@ golden: ## write the golden files anew; read the difference before you commit it
 		go test "$$folder" -update || exit 1; \
 	done
 
-bench: ## measure tasks per second, latencies, restart and memory, with the disk's own limits (BENCH_FLAGS)
+bench: ## measure tasks per second, latencies, restart, memory, and the functions' cold start (BENCH_FLAGS)
 	go run ./local/bench $(BENCH_FLAGS)
+	go test -run '^$$' -bench '^BenchmarkInit$$' -benchtime 50x ./infra/boot
 
 bench-smoke: ## run every benchmark once, so that none rots
 	go test -run '^$$' -bench . -benchtime 1x $(PACKAGES)
-	$(MAKE) bench BENCH_FLAGS=--smoke
+	go run ./local/bench --smoke
 
 demo: ## the access review with kill -9, a redeploy and a broken network; checks itself (DEMO_FLAGS)
 	go run ./local/demo $(DEMO_FLAGS)
