@@ -14,7 +14,7 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 .PHONY: help run test race check lint fix fuzz golden bench bench-smoke demo readme build clean check-test \
-	template integration deploy-test build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
+	template integration deploy-test cost build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,10 @@ template: ## check the SAM templates and the state machine with the tools of the
 
 deploy-test: ## deploy template.yaml to an emulator of AWS and use it: tour, access review, rolling deploy, deadline
 	infra/deploytest/deploy.sh
+
+cost: ## count what a task costs on AWS, against its ceilings, with a DynamoDB-compatible server that this installs
+	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \
+	go run ./infra/cost -endpoint "$$HOLDFAST_DYNAMODB_ENDPOINT"
 
 integration: ## the adapters, and the compiled functions, against a DynamoDB-compatible server that this installs
 	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"math"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -140,4 +141,14 @@ func readUnits(size int, strong bool) float64 {
 		units /= 2
 	}
 	return units
+}
+
+// Looks is how often Watch looks, with the default options, at a task to which
+// nothing happens for so long. A look is one read unit.
+func Looks(idle time.Duration) int {
+	n := 0
+	for at, wait := time.Duration(0), defaultPollFirst; at < idle; n++ {
+		at, wait = at+wait, min(time.Duration(float64(wait)*pollFactor), defaultPollMost)
+	}
+	return n
 }

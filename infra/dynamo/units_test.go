@@ -1,9 +1,13 @@
 package dynamo
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -74,5 +78,34 @@ func TestReadUnits(t *testing.T) {
 		if got := readUnits(c.size, c.strong); got != c.want {
 			t.Errorf("%d bytes, strong %t: %.1f units, want %.1f", c.size, c.strong, got, c.want)
 		}
+	}
+}
+
+// idle is a table in which nothing happens.
+type idle struct {
+	API
+
+	head item
+}
+
+func (i idle) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return &dynamodb.GetItemOutput{Item: i.head}, nil
+}
+
+// TestLooks: what is said of Watch is what Watch does.
+func TestLooks(t *testing.T) {
+	for _, c := range []struct {
+		idle time.Duration
+		want int
+	}{{time.Millisecond, 1}, {300 * time.Millisecond, 2}, {15 * time.Second, 11}, {5 * time.Minute, 154}} {
+		synctest.Test(t, func(t *testing.T) {
+			m := NewMeter(idle{head: stored(t, seen())})
+			ctx, stop := context.WithTimeout(t.Context(), c.idle)
+			defer stop()
+			_ = New(m, Names{Tasks: "tasks", Private: "private"}, Options{}).Watch(ctx, seen().Ref(), seen().Seq)
+			if got := m.Spent().Reads; got != float64(c.want) || Looks(c.idle) != c.want {
+				t.Errorf("within %s Watch costs %.0f read units, and is said to look %d times; want %d", c.idle, got, Looks(c.idle), c.want)
+			}
+		})
 	}
 }
