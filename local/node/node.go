@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/local/asl"
+	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
@@ -72,7 +73,7 @@ func DefaultTiming() Timing {
 	return Timing{
 		Lease: lifecycle.DefaultLease, Renewal: lifecycle.DefaultRenewal, Grace: lifecycle.DefaultGrace,
 		Invocation: time.Minute, Reserve: 10 * time.Second, Sweep: 5 * time.Second,
-		WaitBudget: 25 * time.Second, KeepAlive: 15 * time.Second, Stream: 14 * time.Minute, CancelWait: 3 * time.Second,
+		WaitBudget: 25 * time.Second, KeepAlive: api.DefaultKeepAlive, Stream: 14 * time.Minute, CancelWait: 3 * time.Second,
 	}
 }
 

@@ -238,6 +238,7 @@ func (c client) submit(m object) string {
 type event struct {
 	id      string
 	body    object // the StreamResponse
+	line    string // its data as it came
 	comment string
 }
 
@@ -311,6 +312,7 @@ func (s *stream) next() (event, bool) {
 		case "id":
 			e.id = string(value)
 		case "data":
+			e.line = string(value)
 			if err := json.Unmarshal(value, &e.body); err != nil {
 				s.t.Fatalf("%s: %v", value, err)
 			}

@@ -64,8 +64,9 @@ const (
 	DefaultWaitBudget = 25 * time.Second
 	// DefaultCancelWait is some renewals' time for a holder to notice.
 	DefaultCancelWait = 3 * time.Second
-	// DefaultKeepAlive is half of the shortest idle limit seen in gateways (30 s).
-	DefaultKeepAlive = 15 * time.Second
+	// DefaultKeepAlive stays below the 5 s for which the Python client waits for a byte
+	// unless it is told otherwise, and so below the idle limits of gateways.
+	DefaultKeepAlive = 4 * time.Second
 	// DefaultStreamLimit stays below the 15 min of Lambda and API Gateway.
 	DefaultStreamLimit = 14 * time.Minute
 	// DefaultWriteTimeout is when a caller that does not read is given up.

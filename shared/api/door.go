@@ -138,6 +138,9 @@ func joined(scopes []auth.Scope, with string) string {
 // (§11.3), selects it.
 func (c *call) find(path string) (*route, address) {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	if n := len(segments); n > 1 && segments[n-1] == "" && segments[n-2] == "rpc" {
+		segments = segments[:n-1] // what clients make of an address that they take for a folder
+	}
 	for i, s := range segments {
 		plain, err := url.PathUnescape(s)
 		if err != nil || plain == "" {

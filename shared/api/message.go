@@ -80,7 +80,7 @@ func (r *reader) part(v value, at string) *a2a.Part {
 			return
 		}
 		field := at + "." + name
-		switch name {
+		switch camel(name) {
 		case "text":
 			p.Content = a2a.Text(r.text(v, field))
 			contents[name] = true

@@ -2,6 +2,7 @@ package api
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -134,7 +135,9 @@ func otherParams(v value) (request, error) {
 }
 
 // fields visits the fields of a parameter object that are present: null is the
-// same as absent, and what is not known is ignored (§5.7).
+// same as absent, and what is not known is ignored (§5.7). Names are written in
+// camel case (§5.5); those of the proto are read as well, as every parser of
+// ProtoJSON does.
 func (r *reader) fields(v value, visit func(name string, v value)) {
 	switch {
 	case v.null():
@@ -143,10 +146,24 @@ func (r *reader) fields(v value, visit func(name string, v value)) {
 	default:
 		v.members(func(name string, v value) {
 			if !v.null() {
-				visit(name, v)
+				visit(camel(name), v)
 			}
 		})
 	}
+}
+
+// camel is a field's name in JSON.
+func camel(name string) string {
+	if strings.IndexByte(name, '_') < 0 {
+		return name
+	}
+	words := strings.Split(name, "_")
+	for i, w := range words[1:] {
+		if w != "" {
+			words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	return strings.Join(words, "")
 }
 
 func (r *reader) pageSize(n *int) *int {

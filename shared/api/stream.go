@@ -66,6 +66,9 @@ func (c *call) subscribeToTask(q request) {
 		c.refuse(err)
 		return
 	}
+	if cursor == nil && s.view.State() == lifecycle.InputRequired {
+		s.waiting = s.view.Seq()
+	}
 	s.run()
 }
 
@@ -92,6 +95,9 @@ type stream struct {
 	*follower
 	history *int
 	cursor  *uint64
+	// waiting is the sequence at which a subscriber found the task in input-required
+	// and stays, for it asked to see what comes; 0 otherwise.
+	waiting uint64
 	// missing are the updates behind the cursor when the stream was opened.
 	missing []update
 	sent    uint64 // the last sequence that the caller has
@@ -164,7 +170,7 @@ func (s *stream) pump() string {
 		switch state := s.view.State(); {
 		case state.Terminal():
 			return ClosedTerminal
-		case state == lifecycle.InputRequired:
+		case state == lifecycle.InputRequired && s.view.Seq() != s.waiting:
 			return ClosedInput
 		}
 		err = s.next(ctx)
@@ -202,27 +208,40 @@ func markReplay(body a2a.Event) {
 	}
 }
 
-// next waits for commits and sends what callers see of them, or a comment when
-// there is nothing to be said for long.
+// next waits for commits and sends what callers see of them.
 func (s *stream) next(ctx context.Context) error {
-	quiet, cancel := context.WithTimeout(ctx, s.KeepAlive)
-	defer cancel()
+	quiet := time.NewTicker(s.KeepAlive)
+	defer quiet.Stop()
 	for {
-		err := s.ledger.Watch(quiet, s.ref, s.view.Seq())
-		if err == nil {
-			var updates []update
-			err = s.read(quiet, func(seq uint64, body a2a.Event) { updates = append(updates, update{seq, body}) })
-			if len(updates) > 0 {
-				return errors.Join(s.send(updates), err)
-			}
-		}
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case quiet.Err() != nil:
-			return s.deliver([]byte(": keep-alive\n\n"))
-		case err != nil:
+		if err := s.watch(ctx, quiet.C); err != nil {
 			return err
+		}
+		var updates []update
+		err := s.read(ctx, func(seq uint64, body a2a.Event) { updates = append(updates, update{seq, body}) })
+		if len(updates) > 0 {
+			return errors.Join(s.send(updates), err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// watch waits for a commit. When there is nothing to be said for long it writes a
+// comment, beside the watch: beginning that anew would have it look more often.
+func (s *stream) watch(ctx context.Context, quiet <-chan time.Time) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	news, seq := make(chan error, 1), s.view.Seq()
+	go func() { news <- s.ledger.Watch(ctx, s.ref, seq) }()
+	for {
+		select {
+		case err := <-news:
+			return err
+		case <-quiet:
+			if err := s.deliver([]byte(": keep-alive\n\n")); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -261,11 +280,26 @@ func (s *stream) event(b *bytes.Buffer, u update) error {
 	if task, ok := u.body.(*a2a.Task); ok {
 		body.Task = wireTaskOf(task, s.history)
 	}
+	begin := b.Len()
 	if err := s.frame(b, body); err != nil {
 		return err
 	}
+	escapeNextLine(b, begin)
 	b.WriteString("\n\n")
 	return nil
+}
+
+// escapeNextLine escapes U+0085, which the encoder leaves as it is. SSE ends lines
+// at CR and LF only, but readers that split at everything that Unicode calls a line
+// break (the Python client's) would cut the event there.
+func escapeNextLine(b *bytes.Buffer, begin int) {
+	const nextLine = "\u0085"
+	if !bytes.Contains(b.Bytes()[begin:], []byte(nextLine)) {
+		return
+	}
+	line := bytes.ReplaceAll(b.Bytes()[begin:], []byte(nextLine), []byte(`\u0085`))
+	b.Truncate(begin)
+	b.Write(line)
 }
 
 // errNotTaken: the caller went away, or does not read.

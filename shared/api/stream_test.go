@@ -207,9 +207,14 @@ func TestStreamEndsOnInputRequired(t *testing.T) {
 		if rest := s.rest(); len(rest) != 2 || rest[1].state() != "TASK_STATE_INPUT_REQUIRED" {
 			t.Fatalf("events %v", bodies(rest))
 		}
-		// Who reattaches later sees the same end as one who stayed.
-		if again := c.open("SubscribeToTask", object{"id": id}).rest(); len(again) != 1 || again[0].state() != "TASK_STATE_INPUT_REQUIRED" {
-			t.Errorf("reattached: %v", bodies(again))
+		// Who resumes it later sees the same end as one who stayed. Who subscribes to a
+		// task that waits already wants to see what comes (§3.1.6), until it waits again.
+		if again := c.with("Last-Event-ID", "2").open("SubscribeToTask", object{"id": id}).rest(); len(again) != 2 || again[1].state() != "TASK_STATE_INPUT_REQUIRED" {
+			t.Errorf("resumed: %v", bodies(again))
+		}
+		subscriber := c.open("SubscribeToTask", object{"id": id})
+		if e := subscriber.must(); e.state() != "TASK_STATE_INPUT_REQUIRED" {
+			t.Errorf("subscribed: %v", e.body)
 		}
 		answer := c.open("SendStreamingMessage", object{"message": with(message("m-2", "yes"), object{"taskId": id})})
 		if first := answer.must(); first.id != "4" || first.state() != "TASK_STATE_WORKING" {
@@ -219,6 +224,48 @@ func TestStreamEndsOnInputRequired(t *testing.T) {
 		c.with("Last-Event-ID", "99").refused("SendStreamingMessage", object{"message": replying(id, "m-3", "more")}, "INVALID_PARAMS")
 		if rest := answer.rest(); len(rest) != 1 || rest[0].state() != "TASK_STATE_COMPLETED" {
 			t.Errorf("events %v", bodies(rest))
+		}
+		if rest := subscriber.rest(); len(rest) != 2 || rest[0].id != "4" || rest[1].state() != "TASK_STATE_COMPLETED" {
+			t.Errorf("the subscriber's events %v", bodies(rest))
+		}
+	})
+}
+
+// A subscriber that found the task waiting sees it wait again, and that ends its
+// stream.
+func TestSubscriberSeesTheNextQuestion(t *testing.T) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
+		id := c.submit(message("m-1", "do it"))
+		w.must(id, grant(), pause(lifecycle.InputRequired, false))
+		s := c.open("SubscribeToTask", object{"id": id})
+		s.must()
+		c.ok("SendMessage", object{"message": replying(id, "m-2", "yes"), "configuration": object{"returnImmediately": true}})
+		w.must(id, grant(), pause(lifecycle.InputRequired, false))
+		if rest := s.rest(); len(rest) != 2 || rest[0].state() != "TASK_STATE_WORKING" || rest[1].state() != "TASK_STATE_INPUT_REQUIRED" {
+			t.Errorf("events %v", bodies(rest))
+		}
+	})
+}
+
+// A next-line character in a text would cut the event for clients that split lines
+// at all that Unicode calls a line break: it is sent escaped.
+func TestStreamEscapesNextLine(t *testing.T) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
+		const said = "before\u0085after\u2028end"
+		id := c.submit(message("m-1", "do it"))
+		s := c.open("SubscribeToTask", object{"id": id})
+		s.must()
+		w.must(id, grant(), progress(said), complete())
+		rest := s.rest()
+		if len(rest) != 3 || text(rest[1].body, "statusUpdate.status.message.parts.0.text") != said {
+			t.Errorf("events %v", bodies(rest))
+		}
+		for _, e := range rest {
+			if strings.ContainsAny(e.line, "\u0085\u2028\u2029") {
+				t.Errorf("a raw line break in %q", e.line)
+			}
 		}
 	})
 }

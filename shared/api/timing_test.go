@@ -100,6 +100,7 @@ func TestWaitBudget(t *testing.T) {
 func TestKeepAlive(t *testing.T) {
 	bubble(t, func(w *world, c client, _ *pipes) {
 		t := w.t
+		const tenth = api.DefaultKeepAlive / 10
 		id := c.submit(message("m-1", "do it"))
 		w.must(id, grant())
 		s := c.subscribe(id)
@@ -112,14 +113,14 @@ func TestKeepAlive(t *testing.T) {
 		took(t, api.DefaultKeepAlive, comment)
 		go func() {
 			for range 3 {
-				<-time.NewTimer(6 * time.Second).C
+				<-time.NewTimer(4 * tenth).C
 				if err := w.do(id, checkpoint()); err != nil {
 					t.Error(err)
 				}
 			}
 		}()
 		took(t, api.DefaultKeepAlive, comment)
-		<-time.NewTimer(10 * time.Second).C
+		<-time.NewTimer(6 * tenth).C
 		w.must(id, progress("Still there."))
 		took(t, 0, func() {
 			if e := s.must(); e.id != "6" {
@@ -127,7 +128,7 @@ func TestKeepAlive(t *testing.T) {
 			}
 		})
 		took(t, api.DefaultKeepAlive, comment) // counted from the last update
-		took(t, api.DefaultStreamLimit-55*time.Second, func() {
+		took(t, api.DefaultStreamLimit-36*tenth, func() {
 			for _, e := range s.rest() {
 				if e.comment != "keep-alive" {
 					t.Errorf("event %+v", e)
