@@ -121,12 +121,12 @@ echo "$$(grep -cE '^ *--- PASS' dist/test.log) tests passed, $$(grep -cE '^ *---
 exit $$failed
 endef
 
-# readme: the code blocks that use curl run in order in one shell, as a reader would. A stream that was cut on
+# readme: the code blocks that use curl or make a key run in order in one shell, as a reader would. A stream that was cut on
 # purpose (curl's exit code 28) is no failure, any other is.
 define readme
 rm -rf dist/readme && mkdir -p dist/readme && \
 { echo 'curl() { command curl "$$@"; rc=$$?; case $$rc in 0|28) ;; *) echo "curl exit $$rc: $$*" >> dist/readme/failed;; esac; return $$rc; }'; \
-awk '/^```/ { if (on && block ~ /curl/ && block !~ /make /) printf "%s", block; on = !on; block = ""; next } on { block = block $$0 "\n" }' README.md; echo true; } > dist/readme/lines.sh && \
+awk '/^```/ { if (on && block ~ /curl|sha256sum/ && block !~ /make /) printf "%s", block; on = !on; block = ""; next } on { block = block $$0 "\n" }' README.md; echo true; } > dist/readme/lines.sh && \
 grep -c 'curl ' dist/readme/lines.sh >/dev/null && \
 { dist/holdfast serve --systems --data dist/readme/data > dist/readme/server.log 2>&1 & server=$$!; trap "kill $$server" EXIT; } && \
 curl -sf --retry 20 --retry-delay 1 --retry-connrefused -o /dev/null http://127.0.0.1:8080/.well-known/agent-card.json && \
