@@ -25,6 +25,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/hello"
+	"github.com/holdfast-a2a/holdfast/shared/keyring"
 )
 
 // stopTime bounds a graceful stop: open streams end, running steps commit where
@@ -107,7 +108,7 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 	n, err := node.New(node.Config{
 		Ledger: store.ledger, Blobs: store.blobs, Catalog: agents, HoldersGone: store.alone, Timing: s.timing, Logger: logger,
 		Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Secret: secret, Rand: mathrand.Float64,
-		Connections: connections, Callers: callers,
+		Connections: connections, Callers: callers, Keys: keyring.New(store.keys),
 	})
 	if err != nil {
 		return err

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 
 	"github.com/holdfast-a2a/holdfast/infra/boot"
 	"github.com/holdfast-a2a/holdfast/local/sqlite"
+	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 )
 
@@ -13,6 +15,7 @@ import (
 type storage struct {
 	ledger ledger.Ledger
 	blobs  ledger.Blobs
+	keys   keyring.Store
 	// alone is the proof that no other process works on the tasks.
 	alone bool
 	where string
@@ -28,7 +31,7 @@ func openStorage(ctx context.Context, s settings) (storage, error) {
 			return storage{}, err
 		}
 		blobs, err := sqlite.OpenBlobs(s.data, sqlite.Options{})
-		return storage{ledger: book, blobs: blobs, alone: true, where: "data in " + s.data, close: book.Close}, err
+		return storage{ledger: book, blobs: blobs, keys: keyFolder(filepath.Join(s.data, "keys")), alone: true, where: "data in " + s.data, close: book.Close}, err
 	}
 	if err := os.MkdirAll(s.data, 0o700); err != nil {
 		return storage{}, err
@@ -38,5 +41,5 @@ func openStorage(ctx context.Context, s settings) (storage, error) {
 		return storage{}, err
 	}
 	blobs, err := sqlite.OpenBlobs(s.data, sqlite.Options{})
-	return storage{ledger: tasks, blobs: blobs, where: "tasks on " + s.dynamoDB + ", large parts in " + s.data, close: func() error { return nil }}, err
+	return storage{ledger: tasks, blobs: blobs, keys: tasks, where: "tasks on " + s.dynamoDB + ", large parts in " + s.data, close: func() error { return nil }}, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/infra/gateway"
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
+	"github.com/holdfast-a2a/holdfast/shared/keyring"
 )
 
 // API is the function behind the REST API: the door, as what lambda.Start takes.
@@ -22,14 +23,15 @@ func (p process) api() (any, error) {
 	if err := errors.Join(p.err(), err); err != nil {
 		return nil, err
 	}
-	authority := p.authority(c, s)
+	tables := newLedger(c, s)
+	authority := p.authority(tables)
 	told, err := dispatcher(c, machine, authority, t.grace)
 	if err != nil {
 		return nil, err
 	}
 	handler, err := api.New(api.Config{
 		Authority: authority, Blobs: newBlobs(c, s), Agents: offered(known), Executions: told,
-		Callers: who, Now: p.now, NewID: newID,
+		Callers: who, Keys: keyring.New(tables), Now: p.now, NewID: newID,
 		BaseURL:     d.address,
 		Connections: connections{p.logger}, Logger: p.logger,
 		WaitBudget: d.waitBudget, KeepAlive: d.keepAlive, StreamLimit: d.streamLimit,
@@ -60,6 +62,7 @@ func offered(known *catalog.Catalog) (out []api.Agent) {
 		out = append(out, api.Agent{
 			Name: name, Version: current.Version(), FirstStep: current.First(),
 			Description: card.Description, Skills: card.Skills, InputModes: card.InputModes, OutputModes: card.OutputModes,
+			ExtendedSkills: card.ExtendedSkills, Extensions: card.Extensions,
 			Validate: current.Check, KeyedByMessageID: current.Keyed(),
 		})
 	}

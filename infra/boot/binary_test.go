@@ -20,8 +20,9 @@ import (
 	"github.com/holdfast-a2a/holdfast/infra/lambdahost"
 )
 
-// maxBinaryBytes is the size that a function aims at: what Lambda fetches and starts.
-const maxBinaryBytes = 12 << 20
+// maxBinaryBytes bounds what Lambda fetches and starts. The aim is 12 MB on arm64, which
+// make template measures; other processors take about a twelfth more.
+const maxBinaryBytes = 13 << 20
 
 // functions are the binaries, built as a deployment builds them.
 func functions(tb testing.TB) string {

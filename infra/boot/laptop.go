@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
-	"github.com/holdfast-a2a/holdfast/shared/ledger"
 )
 
 // Names of the tables that a laptop's process makes for itself.
@@ -24,7 +23,7 @@ const (
 // DynamoDB Local. It makes the tables where they are absent and reads the change
 // feed through the Streams API. The credentials are made up: such servers want
 // some and check none.
-func LaptopLedger(ctx context.Context, endpoint string) (ledger.Ledger, error) {
+func LaptopLedger(ctx context.Context, endpoint string) (*dynamo.Ledger, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme == "" || u.Host == "" {
 		return nil, fmt.Errorf("%q is no DynamoDB endpoint: give it one such as http://127.0.0.1:8000", endpoint)

@@ -36,9 +36,13 @@ func newProcess() process {
 // newID gives the IDs of tasks and operations: UUIDs in order of time (version 7).
 func newID() string { return string(a2a.NewTaskID()) }
 
-// authority is the ledger with its rules.
-func (p process) authority(c aws.Config, s storage) *ledger.Authority {
-	return &ledger.Authority{Ledger: dynamo.New(dynamodb.NewFromConfig(c), s.tables, dynamo.Options{}), Now: p.now, NewID: newID}
+func newLedger(c aws.Config, s storage) *dynamo.Ledger {
+	return dynamo.New(dynamodb.NewFromConfig(c), s.tables, dynamo.Options{})
+}
+
+// authority is a ledger with its rules.
+func (p process) authority(l ledger.Ledger) *ledger.Authority {
+	return &ledger.Authority{Ledger: l, Now: p.now, NewID: newID}
 }
 
 func newBlobs(c aws.Config, s storage) ledger.Blobs {

@@ -28,7 +28,7 @@ func (p process) step() (Operations, error) {
 	if err := errors.Join(p.err(), err); err != nil {
 		return nil, err
 	}
-	authority := p.authority(c, s)
+	authority := p.authority(newLedger(c, s))
 	told, err := dispatcher(c, machine, authority, t.grace)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (p process) settle() (Operations, error) {
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	told, err := dispatcher(c, machine, p.authority(c, s), t.grace)
+	told, err := dispatcher(c, machine, p.authority(newLedger(c, s)), t.grace)
 	if err != nil {
 		return nil, err
 	}

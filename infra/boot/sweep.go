@@ -28,7 +28,7 @@ func (p process) sweep() (Sweeping, error) {
 	if err := errors.Join(p.err(), err); err != nil {
 		return nil, err
 	}
-	authority := p.authority(c, s)
+	authority := p.authority(newLedger(c, s))
 	told, err := dispatcher(c, machine, authority, t.grace)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
+	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/runner"
@@ -118,6 +119,7 @@ func newStack(store *storage, agents []*agent.Agent) (*stack, error) {
 		Authority: apiAuthority, Blobs: bucket, Agents: offered(known), Now: now, NewID: newID,
 		Executions: &dispatch.Dispatcher{Authority: apiAuthority, Executions: s, Grace: lifecycle.DefaultGrace},
 		Callers:    anybody{},
+		Keys:       keyring.New(&keyring.Memory{}),
 	})
 	if err != nil {
 		return nil, err

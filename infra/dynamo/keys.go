@@ -26,11 +26,14 @@ import (
 //	                        x#number                         rejection
 //	                        t#                               expiry marker
 //	                        p#pause                          parked token (table private)
+//	                        w#endpoint                       endpoint and its delivery (table private)
 //	K#tenant#hash           #                                submission key
+//	S#name                  #                                secret (table private)
 const (
 	separator    = "#"
 	taskPrefix   = "T"
 	keyPrefix    = "K"
+	secretPrefix = "S"
 	headSort     = "#"
 	expirySort   = "t#"
 	entryPrefix  = "e#"
@@ -40,6 +43,7 @@ const (
 	effectPrefix = "f#"
 	rejectedPref = "x#"
 	parkedPrefix = "p#"
+	endpointPref = "w#"
 )
 
 // What DynamoDB takes as a key (Quotas, developer guide).
@@ -86,6 +90,8 @@ func submissionKey(k ledger.Key) key {
 	return key{join(keyPrefix, k.Tenant, string(k.Hash)), headSort}
 }
 
+func secretKey(name string) key { return key{join(secretPrefix, name), headSort} }
+
 func entryKey(ref lifecycle.Ref, seq uint64) key { return key{taskPartition(ref), entrySort(seq)} }
 
 func entrySort(seq uint64) string { return entryPrefix + pad(min(seq, maxCount), countDigits) }
@@ -122,6 +128,20 @@ func rejectedKey(ref lifecycle.Ref, number int) key {
 
 func parkedKey(ref lifecycle.Ref, pause int) key {
 	return key{taskPartition(ref), parkedPrefix + count(pause)}
+}
+
+func endpointKey(ref lifecycle.Ref, id string) key {
+	return key{taskPartition(ref), endpointPref + escape(id)}
+}
+
+// endpointID reads an endpoint's sort key.
+func endpointID(sort string) (string, error) {
+	name, is := strings.CutPrefix(sort, endpointPref)
+	id, err := unescape(name)
+	if !is || err != nil {
+		return "", fmt.Errorf("%q is no endpoint's sort key", sort)
+	}
+	return id, nil
 }
 
 // count is a small number in a key.
@@ -206,12 +226,14 @@ func unescape(s string) (string, error) {
 // ask every shard.
 const (
 	listShards = 4  // of one tenant: a task that changes its status costs 2 units
-	dueShards  = 16 // of all tenants: every lease granted costs 2 units
+	dueShards  = 16 // of all tenants: every lease granted costs 2 units, of a task or of an endpoint
 )
 
-func shardOf(ref lifecycle.Ref, shards uint32) string {
+func shardOf(ref lifecycle.Ref, shards uint32) string { return hashed(taskPartition(ref), shards) }
+
+func hashed(name string, shards uint32) string {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(taskPartition(ref))) // a hash takes everything
+	_, _ = h.Write([]byte(name)) // a hash takes everything
 	return shard(h.Sum32() % shards)
 }
 
@@ -271,6 +293,16 @@ func statusPlace(at time.Time, task a2a.TaskID) string {
 // dueSort is a task's place in the index of what is due.
 func dueSort(at time.Time, ref lifecycle.Ref) string {
 	return instantText(at) + separator + join(ref.Tenant, string(ref.Task))
+}
+
+// deliveryShard and deliverySort are an endpoint's place among those that are due.
+func deliveryShard(ref lifecycle.Ref, id string) string {
+	k := endpointKey(ref, id)
+	return hashed(k.partition+separator+k.sort, dueShards)
+}
+
+func deliverySort(at time.Time, ref lifecycle.Ref, id string) string {
+	return dueSort(at, ref) + separator + escape(id)
 }
 
 // afterAll follows everything that has the given beginning.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/auth"
+	"github.com/holdfast-a2a/holdfast/shared/keyring"
 )
 
 // Tenant is whose data everything is when nobody is authenticated, which is
@@ -32,6 +33,7 @@ func (n *Node) door() (http.Handler, error) {
 		agents = append(agents, api.Agent{
 			Name: name, Version: current.Version(), FirstStep: current.First(),
 			Description: card.Description, Skills: card.Skills, InputModes: card.InputModes, OutputModes: card.OutputModes,
+			ExtendedSkills: card.ExtendedSkills, Extensions: card.Extensions,
 			Validate: current.Check, KeyedByMessageID: current.Keyed(),
 		})
 	}
@@ -39,10 +41,14 @@ func (n *Node) door() (http.Handler, error) {
 	if callers == nil {
 		callers = anybody{}
 	}
+	keys := c.Keys
+	if keys == nil {
+		keys = keyring.New(&keyring.Memory{})
+	}
 	config := api.Config{
 		Authority: n.Authority, Blobs: c.Blobs, Agents: agents, Executions: n.Dispatcher,
-		Callers: callers,
-		Now:     c.Now, NewID: c.NewID, Closing: n.ctx, Logger: c.Logger,
+		Callers: callers, Keys: keys,
+		Now: c.Now, NewID: c.NewID, Closing: n.ctx, Logger: c.Logger,
 		WaitBudget: c.Timing.WaitBudget, CancelWait: c.Timing.CancelWait, KeepAlive: c.Timing.KeepAlive, StreamLimit: c.Timing.Stream,
 	}
 	if c.Connections != nil {

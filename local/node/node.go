@@ -54,6 +54,8 @@ type Config struct {
 	// drops them.
 	Connections io.Writer
 	Logger      *slog.Logger
+	// Keys sign page tokens and cards. nil: keys that end with the process.
+	Keys api.Keys
 	// Callers says who is calling. nil takes everybody for the tenant Local with
 	// every scope, which is for an address that only this machine reaches.
 	Callers auth.Authenticator

@@ -75,6 +75,12 @@ type Card struct {
 	Skills      []a2a.AgentSkill
 	InputModes  []string // media types; empty: text/plain
 	OutputModes []string // media types; empty: text/plain
+	// ExtendedSkills are shown to authenticated callers only, on the extended card
+	// (A2A §3.1.11). Without any there is no such card.
+	ExtendedSkills []a2a.AgentSkill
+	// Extensions are the agent's own (A2A §4.6). A request that does not name one which
+	// is required is refused before the agent sees it.
+	Extensions []a2a.AgentExtension
 }
 
 type step struct {

@@ -2,7 +2,9 @@ package api
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,45 +19,84 @@ const cardMaxAge = 5 * time.Minute
 
 // serveCard answers with the agent's card (§8.2), or that it has not changed.
 func (c *call) serveCard(address) {
-	b, err := json.Marshal(c.card())
+	signed, tag, err := c.signedCard(nil)
 	if err != nil {
 		c.refuse(err)
 		return
 	}
-	tag := `"` + string(lifecycle.DigestBytes(b)[:principalChars]) + `"`
 	h := c.w.Header()
 	h.Set("Cache-Control", "public, max-age="+strconv.Itoa(int(cardMaxAge/time.Second)))
 	h.Set("ETag", tag)
+	h.Set("Last-Modified", c.begunAt.UTC().Format(http.TimeFormat))
 	for known := range strings.SplitSeq(c.r.Header.Get("If-None-Match"), ",") {
 		if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); known == tag || known == "*" {
 			c.w.WriteHeader(http.StatusNotModified)
 			return
 		}
 	}
-	h.Set("Content-Type", typeJSON)
-	h.Set("Content-Length", strconv.Itoa(len(b)))
-	_, _ = c.w.Write(b)
+	c.beside = true // it is application/json on both bindings
+	c.answer(signed)
+}
+
+// extendedCard answers with what only those see who have shown who they are
+// (§3.1.11).
+func (c *call) extendedCard(request) {
+	if len(c.agent.ExtendedSkills) == 0 {
+		c.refuse(refuse(a2a.ErrUnsupportedOperation, "This agent has no extended agent card."))
+		return
+	}
+	signed, _, err := c.signedCard(c.agent.ExtendedSkills)
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	c.w.Header().Set("Cache-Control", "private, no-store")
+	c.answer(signed)
+}
+
+// serveKeySet answers with the public key of card signatures.
+func (c *call) serveKeySet(address) {
+	set, err := c.Keys.KeySet(c.r.Context())
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	c.w.Header().Set("Cache-Control", "public, max-age="+strconv.Itoa(int(cardMaxAge/time.Second)))
+	c.answer(json.RawMessage(set))
+}
+
+// signedCard is a card with its signature (§8.4), and its tag. What is signed is the
+// canonical form of what is sent, less the signature: fields that have their default
+// are not there in either. Where the key cannot be had just now the card goes without:
+// agents are found also while their tables are away.
+func (c *call) signedCard(more []a2a.AgentSkill) (card, string, error) {
+	out := c.card(more)
+	canonical, err := lifecycle.Canonical(out)
+	if err != nil {
+		return out, "", err
+	}
+	keySet := strings.TrimSuffix(c.BaseURL(c.r), "/") + "/.well-known/jwks.json"
+	signature, err := c.Keys.SignCard(c.r.Context(), canonical, keySet)
+	if err != nil {
+		c.Logger.LogAttrs(c.r.Context(), slog.LevelWarn, "the card is not signed", slog.Any("error", err))
+	} else {
+		out.Signatures = []a2a.AgentCardSignature{signature}
+	}
+	return out, `"` + string(lifecycle.DigestBytes(canonical)[:principalChars]) + `"`, nil
 }
 
 // card says what the agent is and what of A2A this door speaks; what it does not
 // announce is refused (§3.3.4).
-func (c *call) card() card {
+func (c *call) card(more []a2a.AgentSkill) card {
 	base := c.base()
-	modes := func(list []string) []string {
-		if len(list) == 0 {
-			return []string{"text/plain"}
-		}
-		return list
+	skills := slices.Concat(c.agent.Skills, more)
+	if len(c.agent.Skills) == 0 { // a required array has at least one item (§5.7)
+		skills = append([]a2a.AgentSkill{{ID: c.agent.Name, Name: c.agent.Name, Description: c.agent.Description}}, more...)
 	}
-	skills := make([]a2a.AgentSkill, 0, len(c.agent.Skills))
-	for _, s := range c.agent.Skills {
+	for i, s := range skills {
 		if s.Tags == nil {
-			s.Tags = []string{}
+			skills[i].Tags = []string{}
 		}
-		skills = append(skills, s)
-	}
-	if len(skills) == 0 { // a required array has at least one item (§5.7)
-		skills = append(skills, a2a.AgentSkill{ID: c.agent.Name, Name: c.agent.Name, Description: c.agent.Description, Tags: []string{}})
 	}
 	schemes, requirements := security(c.Callers.Schemes())
 	return card{SecurityRequirements: requirements, AgentCard: &a2a.AgentCard{
@@ -66,10 +107,12 @@ func (c *call) card() card {
 			a2a.NewAgentInterface(base+"/rpc", a2a.TransportProtocolJSONRPC),
 			a2a.NewAgentInterface(base, a2a.TransportProtocolHTTPJSON),
 		},
-		SecuritySchemes:    schemes,
-		Capabilities:       a2a.AgentCapabilities{Streaming: true, Extensions: []a2a.AgentExtension{c.announce()}},
-		DefaultInputModes:  modes(c.agent.InputModes),
-		DefaultOutputModes: modes(c.agent.OutputModes),
+		SecuritySchemes: schemes,
+		Capabilities: a2a.AgentCapabilities{
+			Streaming: true, PushNotifications: c.Push != nil, ExtendedAgentCard: len(c.agent.ExtendedSkills) > 0, Extensions: c.extensions(),
+		},
+		DefaultInputModes:  modesOr(c.agent.InputModes),
+		DefaultOutputModes: modesOr(c.agent.OutputModes),
 		Skills:             skills,
 	}}
 }

@@ -93,6 +93,9 @@ func (c client) request(ctx context.Context, operation string, params object) *h
 	id := url.PathEscape(fmt.Sprint(rest["id"]))
 	delete(rest, "id")
 	method, path := http.MethodPost, "/"+operation
+	if strings.Contains(operation, "PushNotificationConfig") {
+		return c.webhookRequest(ctx, operation, params)
+	}
 	switch operation {
 	case "SendMessage":
 		path = "/message:send"
@@ -108,14 +111,6 @@ func (c client) request(ctx context.Context, operation string, params object) *h
 		method, path = http.MethodGet, "/tasks"
 	case "GetExtendedAgentCard":
 		method, path = http.MethodGet, "/extendedAgentCard"
-	case "CreateTaskPushNotificationConfig":
-		path = "/tasks/" + id + "/pushNotificationConfigs"
-	case "ListTaskPushNotificationConfigs":
-		method, path = http.MethodGet, "/tasks/"+id+"/pushNotificationConfigs"
-	case "GetTaskPushNotificationConfig":
-		method, path = http.MethodGet, "/tasks/"+id+"/pushNotificationConfigs/c"
-	case "DeleteTaskPushNotificationConfig":
-		method, path = http.MethodDelete, "/tasks/"+id+"/pushNotificationConfigs/c"
 	}
 	if method == http.MethodPost {
 		body, err := json.Marshal(rest)

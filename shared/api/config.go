@@ -31,6 +31,10 @@ type Config struct {
 	// may do, and what the card tells clients to bring. Of a principal's name only a
 	// hash is stored.
 	Callers auth.Authenticator
+	// Keys are what page tokens and the card are signed with.
+	Keys Keys
+	// Push registers webhooks. nil: this door has none, and its cards say so.
+	Push *Push
 	// Challenge is the WWW-Authenticate header of a 401.
 	Challenge string
 	// Now is the clock, by which what has expired is hidden.
@@ -88,8 +92,8 @@ var reserved = []string{"console", "healthz", "metrics", "rpc", "tasks"}
 
 // complete checks a configuration and fills in what it leaves open.
 func (c Config) complete() (Config, error) {
-	if c.Authority == nil || c.Blobs == nil || c.Callers == nil || c.Now == nil || c.NewID == nil {
-		return c, errors.New("api: Authority, Blobs, Callers, Now and NewID are needed")
+	if c.Authority == nil || c.Blobs == nil || c.Callers == nil || c.Keys == nil || c.Now == nil || c.NewID == nil {
+		return c, errors.New("api: Authority, Blobs, Callers, Keys, Now and NewID are needed")
 	}
 	if len(c.Agents) == 0 {
 		return c, errors.New("api: at least one agent is needed")

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/auth"
@@ -16,6 +17,8 @@ import (
 type door struct {
 	Config
 	origins *http.CrossOriginProtection
+	// begunAt is when this door was made: its cards have not changed since.
+	begunAt time.Time
 }
 
 // New makes the door.
@@ -24,7 +27,7 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &door{Config: c, origins: http.NewCrossOriginProtection()}, nil
+	return &door{Config: c, origins: http.NewCrossOriginProtection(), begunAt: c.Now()}, nil
 }
 
 // route is what an address leads to.
@@ -61,6 +64,7 @@ var (
 // Addresses of an agent (A2A §5.3, §8.2, §11.3).
 var (
 	routeCard      = &route{name: "card", methods: get, unversioned: true, serve: (*call).serveCard}
+	routeKeySet    = &route{name: "jwks", methods: get, unversioned: true, serve: (*call).serveKeySet}
 	routeRPC       = &route{name: "rpc", methods: post, unversioned: true, scopes: callers, serve: (*call).serveRPC}
 	routeSend      = &route{name: "SendMessage", methods: post, scopes: callers, serve: (*call).restSend}
 	routeStream    = &route{name: "SendStreamingMessage", methods: post, scopes: callers, serve: (*call).restStream}
@@ -68,8 +72,8 @@ var (
 	routeGet       = &route{name: "GetTask", methods: get, scopes: callers, serve: (*call).restGet}
 	routeCancel    = &route{name: "CancelTask", methods: post, scopes: callers, serve: (*call).restCancel}
 	routeSubscribe = &route{name: "SubscribeToTask", methods: both, scopes: callers, serve: (*call).restSubscribe} // the proto says GET, §11.3.2 says POST
-	routePushes    = &route{name: "pushNotificationConfigs", methods: both, scopes: callers, serve: (*call).restPush}
-	routePush      = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, scopes: callers, serve: (*call).restPush}
+	routePushes    = &route{name: "pushNotificationConfigs", methods: both, scopes: callers, serve: (*call).restWebhooks}
+	routePush      = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, scopes: callers, serve: (*call).restWebhook}
 	routeExtended  = &route{name: "GetExtendedAgentCard", methods: get, scopes: callers, serve: (*call).restExtendedCard}
 	routeLedger    = &route{name: "ledger", methods: get, unversioned: true, scopes: readers, serve: (*call).serveLedger}
 	routeEffects   = &route{name: "effects", methods: get, unversioned: true, scopes: operators, serve: (*call).serveEffects}
@@ -171,8 +175,11 @@ func (c *call) find(path string) (*route, address) {
 	case 2:
 		switch segments[0] {
 		case ".well-known":
-			if segments[1] == "agent-card.json" {
+			switch segments[1] {
+			case "agent-card.json":
 				return routeCard, address{}
+			case "jwks.json":
+				return routeKeySet, address{}
 			}
 		case "tasks":
 			return findTask(segments[1])

@@ -24,6 +24,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/auth"
+	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/ledger/ledgertest"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -72,10 +73,10 @@ func prepare(t *testing.T, change ...func(*world)) *world {
 	w.config = api.Config{
 		Authority: w.authority, Blobs: w.blobs, Executions: w, Now: w.clock.Now, NewID: a2a.NewContextID,
 		Agents: []api.Agent{
-			{Name: "first", Version: 3, FirstStep: "begin", Description: "The first agent."},
+			{Name: "first", Version: 3, FirstStep: "begin", Description: "The first agent.", InputModes: []string{"text/*", "application/*", "image/*"}, OutputModes: []string{"text/plain", "application/json"}},
 			{Name: "keyed", Version: 1, FirstStep: "begin", Description: "The other agent.", KeyedByMessageID: true, Validate: validate},
 		},
-		Callers: strangers{}, Connections: w,
+		Callers: strangers{}, Keys: keyring.New(&keyring.Memory{}), Connections: w,
 		Logger: slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, c := range change {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"crypto/hmac"
 	"encoding/base64"
 	"encoding/json"
 	"time"
@@ -55,7 +56,7 @@ func (c *call) list(q request) (taskList, error) {
 		}
 		out.TotalSize = total
 	} else {
-		token, err := readToken(q.pageToken, filter)
+		token, err := c.readToken(q.pageToken, filter)
 		if err != nil {
 			return out, err
 		}
@@ -75,7 +76,7 @@ func (c *call) list(q request) (taskList, error) {
 		}
 	}
 	if page.Next != nil {
-		out.NextPageToken, err = pageToken{At: page.Next.StatusAt, Task: page.Next.Task, Total: out.TotalSize, Filter: filter}.write()
+		out.NextPageToken, err = c.writeToken(pageToken{At: page.Next.StatusAt, Task: page.Next.Task, Total: out.TotalSize, Filter: filter})
 	}
 	return out, err
 }
@@ -104,9 +105,9 @@ func (c *call) listed(h lifecycle.Head, q request) (*wireTask, error) {
 	return task, nil
 }
 
-// pageToken is where a listing goes on. It is opaque to callers, and good only
-// with the filters that it was made for. It names no tenant: that is always the
-// caller's.
+// pageToken is where a listing goes on. It is opaque to callers, cannot be made or
+// changed by them, and is good only with the filters that it was made for, the
+// caller's tenant among them.
 type pageToken struct {
 	At     time.Time        `json:"a"`
 	Task   a2a.TaskID       `json:"t"`
@@ -118,21 +119,36 @@ func filterOf(q ledger.ListQuery) lifecycle.Digest {
 	return digestOf("holdfast-list-1", q.Tenant, q.Agent, q.ContextID, string(q.State), q.Since.UTC().Format(time.RFC3339Nano))
 }
 
-func (t pageToken) write() (string, error) {
+// codeBytes are the first ones of a token: the code over the rest. 128 bits cannot be
+// guessed.
+const codeBytes = 16
+
+func (c *call) writeToken(t pageToken) (string, error) {
 	b, err := json.Marshal(t)
-	return base64.RawURLEncoding.EncodeToString(b), err
+	if err != nil {
+		return "", err
+	}
+	code, err := c.Keys.Code(c.r.Context(), b)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(append(code[:codeBytes:codeBytes], b...)), nil
 }
 
-func readToken(s string, filter lifecycle.Digest) (pageToken, error) {
+func (c *call) readToken(s string, filter lifecycle.Digest) (pageToken, error) {
 	var t pageToken
 	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err == nil && len(s) <= maxTokenBytes {
-		err = json.Unmarshal(b, &t)
-	}
-	switch {
-	case err != nil || len(s) > maxTokenBytes || t.Task == "" || t.At.IsZero() || t.Total < 0:
+	if err != nil || len(s) > maxTokenBytes || len(b) < codeBytes {
 		return t, badToken("is not one that this agent gave out")
-	case t.Filter != filter:
+	}
+	code, err := c.Keys.Code(c.r.Context(), b[codeBytes:])
+	if err != nil {
+		return t, err
+	}
+	if !hmac.Equal(code[:codeBytes], b[:codeBytes]) || json.Unmarshal(b[codeBytes:], &t) != nil {
+		return t, badToken("is not one that this agent gave out")
+	}
+	if t.Filter != filter {
 		return t, badToken("was given out for other filters; begin the listing anew")
 	}
 	return t, nil

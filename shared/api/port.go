@@ -19,6 +19,12 @@ type Agent struct {
 	Skills      []a2a.AgentSkill
 	InputModes  []string // media types; empty: text/plain
 	OutputModes []string // media types; empty: text/plain
+	// ExtendedSkills are on the extended card alone, which those see who have shown
+	// who they are (§3.1.11). Without any there is no extended card.
+	ExtendedSkills []a2a.AgentSkill
+	// Extensions are those of the agent's own (§4.6). Requests that do not name one
+	// which is required are refused.
+	Extensions []a2a.AgentExtension
 	// Validate refuses a first message before anything is written; its error's text
 	// goes to the caller as InvalidParams, unless it wraps one of A2A's errors. nil
 	// takes everything.
@@ -26,6 +32,16 @@ type Agent struct {
 	// KeyedByMessageID makes the messageId the submission key of requests that bring
 	// no other.
 	KeyedByMessageID bool
+}
+
+// Keys are the deployment's: every process of it has the same.
+type Keys interface {
+	// Code is a keyed digest, by which a page token is known again.
+	Code(ctx context.Context, content []byte) ([]byte, error)
+	// SignCard signs the canonical JSON of a card (§8.4.2).
+	SignCard(ctx context.Context, canonical []byte, keySetURL string) (a2a.AgentCardSignature, error)
+	// KeySet is the JWK Set with the public key of card signatures.
+	KeySet(ctx context.Context) ([]byte, error)
 }
 
 // Executions is told what was committed, after the commit. Twice is once, and an

@@ -21,6 +21,19 @@ func taskQuery(raw string, id a2a.TaskID) (request, error) {
 	return q, r.err()
 }
 
+// pageQuery reads the parameters of what pages through a part of a task.
+func pageQuery(raw string, id a2a.TaskID) (request, error) {
+	q := request{id: id}
+	var r reader
+	values, err := query(raw)
+	if err != nil {
+		return q, err
+	}
+	q.tenant, q.pageToken = values.Get("tenant"), values.Get("pageToken")
+	q.pageSize = r.pageSize(r.decimal(values, "pageSize"))
+	return q, r.err()
+}
+
 // listQuery reads the parameters of ListTasks from a query.
 func listQuery(raw string) (request, error) {
 	var q request

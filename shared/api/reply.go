@@ -42,6 +42,9 @@ func (c *call) reply(q request) (*follower, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
+	if err := c.register(ctx, q, h); err != nil {
+		return nil, false, err
+	}
 	res, err := c.Authority.Do(ctx, t, lifecycle.Reply{Message: message, Pause: q.pause, Grace: c.Policy.Grace}, c.source(message.ID),
 		ledger.Extra{Receipt: &ledger.Receipt{Producer: c.producer(), EventID: message.ID, Digest: digest}})
 	c.answered(ctx, res)

@@ -19,7 +19,10 @@ type request struct {
 	// SendMessage, SendStreamingMessage
 	message     *a2a.Message
 	immediately bool
-	push        bool // a push notification config came along
+	webhook     *webhook // to be registered
+	accepted    []string
+
+	endpoint string // GetTaskPushNotificationConfig and the like
 
 	// ListTasks
 	contextID string
@@ -186,9 +189,9 @@ func (r *reader) configuration(v value, q *request) {
 		case "historyLength":
 			q.history = r.history(r.integer(v, field), field)
 		case "acceptedOutputModes":
-			r.texts(v, field)
+			q.accepted = r.texts(v, field)
 		case "taskPushNotificationConfig":
-			q.push = true
+			q.webhook = r.webhook(v, field+".", "")
 		}
 	})
 }

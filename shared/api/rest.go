@@ -11,6 +11,9 @@ func (c *call) run(q request, err error, operation func(*call, request)) {
 	if err == nil {
 		err = c.choose(q.tenant)
 	}
+	if err == nil {
+		err = c.activate()
+	}
 	if err != nil {
 		c.refuse(err)
 		return
@@ -81,16 +84,32 @@ func (at address) params(v value) (request, error) {
 	return taskFields(v, at.task)
 }
 
-func (c *call) restPush(address) { c.noPush(request{}) }
-
-func (c *call) restExtendedCard(address) { c.noExtendedCard(request{}) }
-
-// noPush refuses what the card does not announce (§3.3.4).
-func (c *call) noPush(request) {
-	c.refuse(refuse(a2a.ErrPushNotificationNotSupported, "This agent sends no push notifications; subscribe to the task instead."))
+func (c *call) restWebhooks(at address) {
+	if c.Push == nil { // §3.3.4
+		c.refuse(noPush())
+		return
+	}
+	if c.r.Method == http.MethodPost {
+		q, err := c.parameters(func(v value) (request, error) { return createFields(v, at.task) }, true)
+		c.run(q, err, (*call).createWebhook)
+		return
+	}
+	q, err := pageQuery(c.r.URL.RawQuery, at.task)
+	c.run(q, err, (*call).listWebhooks)
 }
 
-// noExtendedCard refuses what the card does not announce (§3.3.4).
-func (c *call) noExtendedCard(request) {
-	c.refuse(refuse(a2a.ErrUnsupportedOperation, "This agent has no extended agent card."))
+func (c *call) restWebhook(at address) {
+	if c.Push == nil {
+		c.refuse(noPush())
+		return
+	}
+	q, err := pageQuery(c.r.URL.RawQuery, at.task)
+	q.endpoint = at.item
+	operation := (*call).getWebhook
+	if c.r.Method == http.MethodDelete {
+		operation = (*call).deleteWebhook
+	}
+	c.run(q, err, operation)
 }
+
+func (c *call) restExtendedCard(address) { c.run(request{}, nil, (*call).extendedCard) }

@@ -13,23 +13,25 @@ const maxRPCID = 256
 type method struct {
 	params func(value) (request, error)
 	run    func(*call, request)
+	// push says that it is about webhooks.
+	push bool
 }
 
 // methods are the operations. Those that the card does not announce are known,
 // and refused with the error that says so (§3.3.4).
 var methods = map[string]method{
-	"SendMessage":          {sendParams, (*call).sendMessage},
-	"SendStreamingMessage": {sendParams, (*call).sendStreamingMessage},
-	"GetTask":              {taskParams, (*call).getTask},
-	"ListTasks":            {listParams, (*call).listTasks},
-	"CancelTask":           {taskParams, (*call).cancelTask},
-	"SubscribeToTask":      {taskParams, (*call).subscribeToTask},
+	"SendMessage":          {sendParams, (*call).sendMessage, false},
+	"SendStreamingMessage": {sendParams, (*call).sendStreamingMessage, false},
+	"GetTask":              {taskParams, (*call).getTask, false},
+	"ListTasks":            {listParams, (*call).listTasks, false},
+	"CancelTask":           {taskParams, (*call).cancelTask, false},
+	"SubscribeToTask":      {taskParams, (*call).subscribeToTask, false},
 
-	"CreateTaskPushNotificationConfig": {otherParams, (*call).noPush},
-	"GetTaskPushNotificationConfig":    {otherParams, (*call).noPush},
-	"ListTaskPushNotificationConfigs":  {otherParams, (*call).noPush},
-	"DeleteTaskPushNotificationConfig": {otherParams, (*call).noPush},
-	"GetExtendedAgentCard":             {otherParams, (*call).noExtendedCard},
+	"CreateTaskPushNotificationConfig": {createParams, (*call).createWebhook, true},
+	"GetTaskPushNotificationConfig":    {pushParams, (*call).getWebhook, true},
+	"ListTaskPushNotificationConfigs":  {pushParams, (*call).listWebhooks, true},
+	"DeleteTaskPushNotificationConfig": {pushParams, (*call).deleteWebhook, true},
+	"GetExtendedAgentCard":             {otherParams, (*call).extendedCard, false},
 }
 
 // serveRPC reads a JSON-RPC request and runs its method (A2A §9).
@@ -37,6 +39,9 @@ func (c *call) serveRPC(address) {
 	m, q, err := c.readRPC()
 	if err == nil {
 		err = c.choose(q.tenant)
+	}
+	if err == nil {
+		err = c.activate()
 	}
 	if err != nil {
 		c.refuse(err)
@@ -95,6 +100,9 @@ func (c *call) readRPC() (method, request, error) {
 		return method{}, request{}, refuse(a2a.ErrMethodNotFound, "The method does not exist.")
 	}
 	c.name = name.text()
+	if m.push && c.Push == nil { // §3.3.4
+		return method{}, request{}, noPush()
+	}
 	q, err := m.params(params)
 	return m, q, err
 }

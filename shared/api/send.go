@@ -30,8 +30,11 @@ func (c *call) sendMessage(q request) {
 // accept commits a message, or recognises it. The follower has folded the task as
 // it was created when that is fresh, and nothing yet otherwise.
 func (c *call) accept(q request) (f *follower, fresh bool, err error) {
-	if q.push {
-		return nil, false, refuse(a2a.ErrPushNotificationNotSupported, "This agent sends no push notifications: leave configuration.taskPushNotificationConfig out.")
+	if q.webhook != nil && c.Push == nil { // §3.3.4
+		return nil, false, noPush()
+	}
+	if err := c.fits(q.message, q.accepted); err != nil {
+		return nil, false, err
 	}
 	if q.id != "" {
 		return c.reply(q)
@@ -66,10 +69,14 @@ func (c *call) submit(q request) (*follower, bool, error) {
 	if contextID == "" {
 		contextID = c.NewID()
 	}
+	endpoints, err := c.inline(ctx, f.ref, q, c.NewID, 0)
+	if err != nil {
+		return nil, false, err
+	}
 	res, err := c.Authority.Create(ctx, f.ref, lifecycle.Submit{
 		ContextID: contextID, Agent: c.agent.Name, AgentVersion: c.agent.Version, Step: c.agent.FirstStep,
 		Message: message, Principal: c.principal(), RequestDigest: digest, Policy: c.Policy,
-	}, c.source(message.ID), key)
+	}, c.source(message.ID), key, endpoints...)
 	if taken, ok := errors.AsType[*ledger.KeyTaken](err); ok {
 		if moved {
 			c.discard(ctx, f.ref)

@@ -48,7 +48,7 @@ func TestSendBlocks(t *testing.T) {
 	})
 }
 
-func encode(t *testing.T, v any) string {
+func encode(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
 	if err != nil {

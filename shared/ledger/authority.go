@@ -185,8 +185,9 @@ func (a *Authority) mark(ctx context.Context, t lifecycle.Task, mark lifecycle.C
 }
 
 // Create submits a task. When the key belongs to a task already, *KeyTaken says
-// to which; an own success whose answer was lost is a success.
-func (a *Authority) Create(ctx context.Context, ref lifecycle.Ref, cmd lifecycle.Submit, src lifecycle.Source, key *Key) (Result, error) {
+// to which; an own success whose answer was lost is a success. Endpoints are written
+// with the task, or not at all.
+func (a *Authority) Create(ctx context.Context, ref lifecycle.Ref, cmd lifecycle.Submit, src lifecycle.Source, key *Key, endpoints ...Endpoint) (Result, error) {
 	op := a.NewID()
 	empty := lifecycle.Task{Head: lifecycle.Head{Tenant: ref.Tenant, Task: ref.Task}}
 	now := a.Now()
@@ -198,7 +199,7 @@ func (a *Authority) Create(ctx context.Context, ref lifecycle.Ref, cmd lifecycle
 	if err != nil {
 		return Result{}, err
 	}
-	c := Creation{Head: next.Head, Entries: entries, Key: key, Note: KeyNote{Task: ref.Task, RequestDigest: cmd.RequestDigest, Op: op}}
+	c := Creation{Head: next.Head, Entries: entries, Key: key, Note: KeyNote{Task: ref.Task, RequestDigest: cmd.RequestDigest, Op: op}, Endpoints: endpoints}
 	err = a.persist(ctx, func() error { return a.Ledger.Create(ctx, c) })
 	res := Result{Task: next, Entries: entries}
 	if taken, ok := errors.AsType[*KeyTaken](err); ok && taken.Note.Op == op {

@@ -42,6 +42,8 @@ type Creation struct {
 	// Key is claimed for the task; nil when the submission has none.
 	Key  *Key
 	Note KeyNote
+	// Endpoints came with the submission.
+	Endpoints []Endpoint
 }
 
 // Key is a submission key within its scope. Hash covers principal, agent and key.

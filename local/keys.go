@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// keyFolder keeps the process's keys in files that only their owner can read. It is a
+// keyring.Store; the data folder's lock sees to it that one process uses it.
+type keyFolder string
+
+// Secret implements keyring.Store.
+func (f keyFolder) Secret(_ context.Context, name string, fresh []byte) ([]byte, error) {
+	path := filepath.Join(string(f), name)
+	kept, err := os.ReadFile(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return kept, err
+	}
+	if err := os.MkdirAll(string(f), 0o700); err != nil {
+		return nil, err
+	}
+	// A file with half a key would be there for ever: it gets its name when it is whole.
+	part, err := os.CreateTemp(string(f), "."+name+"-*") // mode 0600
+	if err != nil {
+		return nil, err
+	}
+	_, err = part.Write(fresh)
+	err = errors.Join(err, part.Sync(), part.Close())
+	if err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(part.Name()))
+	}
+	return fresh, nil
+}

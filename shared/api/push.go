@@ -1,0 +1,264 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// Push is what the door needs to register webhooks (A2A §3.1.7). Others deliver.
+type Push struct {
+	// Endpoints keeps them, beside the tasks of the same ledger.
+	Endpoints ledger.Endpoints
+	// Check refuses addresses that are not called. Its error's text goes to the caller.
+	Check func(ctx context.Context, url string) error
+	// Seal hides an endpoint's token and credentials, so that only the sender can read
+	// them.
+	Seal func(ctx context.Context, ref lifecycle.Ref, id, token, credentials string) ([]byte, error)
+}
+
+// lookAfter is when somebody looks at a new endpoint if nothing tells them to.
+const lookAfter = 15 * time.Minute
+
+// webhook is what a request says about an endpoint (§4.3.1).
+type webhook struct {
+	id, url, token, scheme, credentials string
+	task                                a2a.TaskID
+}
+
+// webhook reads a TaskPushNotificationConfig.
+func (r *reader) webhook(v value, at string, task a2a.TaskID) *webhook {
+	w := &webhook{task: task}
+	if !v.object() {
+		r.wrong(strings.TrimSuffix(at, "."), "must be an object")
+		return w
+	}
+	r.fields(v, func(name string, v value) {
+		field := at + name
+		switch name {
+		case "id":
+			w.id = r.text(v, field)
+		case "taskId":
+			if named := a2a.TaskID(r.text(v, field)); task == "" {
+				w.task = named
+			} else if named != task {
+				r.wrong(field, "names another task than the address")
+			}
+		case "url":
+			w.url = r.text(v, field)
+		case "token":
+			w.token = r.text(v, field)
+		case "authentication":
+			r.fields(v, func(name string, v value) {
+				switch name {
+				case "scheme":
+					w.scheme = r.text(v, field+"."+name)
+				case "credentials":
+					w.credentials = r.text(v, field+"."+name)
+				}
+			})
+			if w.scheme == "" {
+				r.wrong(field+".scheme", "is required")
+			}
+		}
+	})
+	if w.id != "" {
+		r.name(w.id, at+"id", lifecycle.MaxIDBytes)
+	}
+	r.name(w.url, at+"url", ledger.MaxURLBytes)
+	for name, text := range map[string]string{"token": w.token, "authentication.scheme": w.scheme, "authentication.credentials": w.credentials} {
+		// They become header fields: what could begin another one is refused.
+		if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) || len(text) > ledger.MaxSecretBytes/4 {
+			r.wrong(at+name, "must be at most %d printable ASCII characters", ledger.MaxSecretBytes/4)
+		}
+	}
+	return w
+}
+
+// pushParams reads what names a task and, where it is wanted, one of its endpoints.
+func pushParams(v value) (request, error) {
+	var q request
+	var r reader
+	r.fields(v, func(name string, v value) {
+		switch name {
+		case "tenant":
+			q.tenant = r.text(v, name)
+		case "taskId":
+			q.id = a2a.TaskID(r.text(v, name))
+		case "id":
+			q.endpoint = r.text(v, name)
+		case "pageSize":
+			q.pageSize = r.pageSize(r.integer(v, name))
+		case "pageToken":
+			q.pageToken = r.text(v, name)
+		}
+	})
+	if q.id == "" && len(r.violations) == 0 {
+		r.wrong("taskId", "is required")
+	}
+	return q, r.err()
+}
+
+// createParams reads an endpoint to be made.
+func createParams(v value) (request, error) { return createFields(v, "") }
+
+func createFields(v value, task a2a.TaskID) (request, error) {
+	var q request
+	var r reader
+	r.fields(v, func(name string, v value) {
+		if name == "tenant" {
+			q.tenant = r.text(v, name)
+		}
+	})
+	q.webhook = r.webhook(v, "", task)
+	if q.id = q.webhook.task; q.id == "" && len(r.violations) == 0 {
+		r.wrong("taskId", "is required")
+	}
+	return q, r.err()
+}
+
+// wireWebhook is an endpoint as callers see it: what it was given to prove itself
+// with is not shown again (I9).
+type wireWebhook struct {
+	ID             string              `json:"id"`
+	Task           a2a.TaskID          `json:"taskId"`
+	URL            string              `json:"url"`
+	Authentication *wireAuthentication `json:"authentication,omitempty"`
+}
+
+type wireAuthentication struct {
+	Scheme string `json:"scheme"`
+}
+
+func wireWebhookOf(id a2a.TaskID, e ledger.Endpoint) wireWebhook {
+	w := wireWebhook{ID: e.ID, Task: id, URL: e.URL}
+	if e.Scheme != "" {
+		w.Authentication = &wireAuthentication{e.Scheme}
+	}
+	return w
+}
+
+// webhookList is a ListTaskPushNotificationConfigsResponse. A task has few enough
+// endpoints for one page.
+type webhookList struct {
+	Configs       []wireWebhook `json:"configs"`
+	NextPageToken string        `json:"nextPageToken"`
+}
+
+// endpoint makes an endpoint of what a request says; deliveries begin behind an entry.
+func (c *call) endpoint(ctx context.Context, ref lifecycle.Ref, w *webhook, id string, after uint64) (ledger.Endpoint, error) {
+	if err := c.Push.Check(ctx, w.url); err != nil {
+		r := reader{}
+		r.wrong("url", "%s", clip(err.Error()))
+		return ledger.Endpoint{}, r.err()
+	}
+	secrets, err := c.Push.Seal(ctx, ref, id, w.token, w.credentials)
+	if err != nil {
+		return ledger.Endpoint{}, err
+	}
+	now := lifecycle.Millis(c.Now())
+	return ledger.Endpoint{
+		ID: id, URL: w.url, Scheme: w.scheme, Secrets: secrets, Agent: c.agent.Name, Base: c.base(), Principal: c.principal(), CreatedAt: now,
+		Delivery: ledger.Delivery{Cursor: after, Wanted: after, DueAt: now.Add(lookAfter)},
+	}, nil
+}
+
+// inline is the endpoint that came with a message, if one did.
+func (c *call) inline(ctx context.Context, ref lifecycle.Ref, q request, newID func() string, after uint64) ([]ledger.Endpoint, error) {
+	if q.webhook == nil {
+		return nil, nil
+	}
+	id := q.webhook.id
+	if id == "" {
+		id = newID()
+	}
+	e, err := c.endpoint(ctx, ref, q.webhook, id, after)
+	if err != nil {
+		return nil, err
+	}
+	return []ledger.Endpoint{e}, nil
+}
+
+// register writes the endpoint that came with a reply, before the reply is committed:
+// what that brings about is to be sent already. A repeated message names the same
+// endpoint again.
+func (c *call) register(ctx context.Context, q request, h lifecycle.Head) error {
+	list, err := c.inline(ctx, h.Ref(), q, func() string { return string(digestOf("holdfast-endpoint-1", q.message.ID)[:principalChars]) }, h.Seq)
+	for _, e := range list {
+		err = c.Push.Endpoints.PutEndpoint(ctx, h.Ref(), e)
+	}
+	return err
+}
+
+// pushed runs an operation on the endpoints of a task that the caller may see.
+func (c *call) pushed(q request, operation func(h lifecycle.Head) (any, error)) {
+	h, err := c.known(q.id)
+	var answer any
+	if err == nil {
+		answer, err = operation(h)
+	}
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		c.refuse(refuse(a2a.ErrTaskNotFound, "The push notification configuration does not exist."))
+	case err != nil:
+		c.refuse(err)
+	default:
+		c.answer(answer)
+	}
+}
+
+func noPush() error {
+	return refuse(a2a.ErrPushNotificationNotSupported, "This agent sends no push notifications; subscribe to the task instead.")
+}
+
+// createWebhook registers a webhook: what happens from now on is sent to it (§3.1.7).
+// Without an ID it is a new one; with one it replaces that one, whose deliveries go
+// on where they were.
+func (c *call) createWebhook(q request) {
+	c.pushed(q, func(h lifecycle.Head) (any, error) {
+		ctx, cancel := c.commitment()
+		defer cancel()
+		id := q.webhook.id
+		if id == "" {
+			id = c.NewID()
+		}
+		e, err := c.endpoint(ctx, h.Ref(), q.webhook, id, h.Seq)
+		if err == nil {
+			err = c.Push.Endpoints.PutEndpoint(ctx, h.Ref(), e)
+		}
+		return wireWebhookOf(h.Task, e), err
+	})
+}
+
+func (c *call) getWebhook(q request) {
+	c.pushed(q, func(h lifecycle.Head) (any, error) {
+		e, err := c.Push.Endpoints.Endpoint(c.r.Context(), h.Ref(), q.endpoint)
+		return wireWebhookOf(h.Task, e), err
+	})
+}
+
+func (c *call) listWebhooks(q request) {
+	c.pushed(q, func(h lifecycle.Head) (any, error) {
+		if q.pageToken != "" {
+			return nil, badToken("is not one that this agent gave out")
+		}
+		list, err := c.Push.Endpoints.EndpointList(c.r.Context(), h.Ref())
+		out := webhookList{Configs: []wireWebhook{}}
+		for _, e := range list {
+			out.Configs = append(out.Configs, wireWebhookOf(h.Task, e))
+		}
+		return out, err
+	})
+}
+
+// deleteWebhook removes a webhook; doing it again is the same (§3.1.10).
+func (c *call) deleteWebhook(q request) {
+	c.pushed(q, func(h lifecycle.Head) (any, error) {
+		return struct{}{}, c.Push.Endpoints.DeleteEndpoint(c.r.Context(), h.Ref(), q.endpoint)
+	})
+}
