@@ -1,0 +1,154 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/seal"
+)
+
+// Update is what an entry gives a caller to see.
+type Update struct {
+	Seq  uint64
+	Body []byte // one StreamResponse; nil: callers do not see this entry
+	// Final says that the task has ended with this entry.
+	Final bool
+}
+
+// Source reads the updates of a task after a sequence, for an endpoint, one for each
+// committed entry, in order, strongly consistent. Fewer than limit: there were no more.
+type Source func(ctx context.Context, at ledger.DueDelivery, e ledger.Endpoint, after uint64, limit int) ([]Update, error)
+
+// Sender delivers. Several of them, in any number of processes, may be at it at once.
+type Sender struct {
+	Endpoints ledger.Endpoints
+	Updates   Source
+	// Client is a Guard's.
+	Client *http.Client
+	Sealer seal.Sealer
+	Signer *Signer
+	Now    func() time.Time
+	// Dice is from [0,1), for the ladder's jitter.
+	Dice func() float64
+	// NewID names a holder; no two are alike.
+	NewID func() string
+	// Grace is how long the sweep leaves to those who were told when to go on.
+	Grace  time.Duration
+	Logger *slog.Logger
+}
+
+// Word says how a delivery goes on.
+type Word string
+
+// Words.
+const (
+	Done Word = "done" // nothing to do until somebody wants more
+	Wait Word = "wait" // go on after so many seconds
+)
+
+// Result is what became of a call of Send.
+type Result struct {
+	Word    Word  `json:"word"`
+	Seconds int64 `json:"seconds,omitempty"` // of Wait, at least 1
+	// Held: somebody else is at work, and will say how it goes on. Seconds is until it
+	// would have to be dead.
+	Held  bool                 `json:"held,omitempty"`
+	State ledger.DeliveryState `json:"state,omitempty"`
+	Sent  int                  `json:"sent,omitempty"` // updates that were taken
+	// Failed: the last attempt was. Recovered: the first one to succeed after failures.
+	Failed    bool `json:"failed,omitempty"`
+	Recovered bool `json:"recovered,omitempty"`
+}
+
+// Send delivers what an endpoint lacks, update by update, until it has everything, an
+// attempt fails or the budget is spent. One attempt is always made. With a budget of
+// Timeout or more, none is cut short by its end; a smaller one is for receivers that
+// are quick, and those that are not count as failed. An error is ours, not the
+// receiver's; the sweep goes on where this stopped.
+func (s *Sender) Send(ctx context.Context, at ledger.DueDelivery, budget time.Duration) (Result, error) {
+	w := &work{s: s, at: at, until: s.Now().Add(budget), least: MinBudget, result: Result{Word: Done}}
+	if budget >= Timeout {
+		w.least = Timeout
+	}
+	going, err := w.claim(ctx)
+	for going && err == nil {
+		going, err = w.page(ctx)
+	}
+	switch {
+	case errors.Is(err, ledger.ErrNotFound): // removed, perhaps with its task
+		w.result.Word, w.result.Seconds = Done, 0
+	case errors.Is(err, ledger.ErrDeliveryChanged): // somebody else took over
+		w.result.Held = true
+		w.wait(Lease)
+	case err != nil:
+		return w.result, err
+	}
+	return w.result, nil
+}
+
+// page reads the next updates and delivers them. It says whether to go on.
+func (w *work) page(ctx context.Context) (bool, error) {
+	after := w.e.Delivery.Cursor
+	updates, err := w.s.Updates(ctx, w.at, w.e, after, pageSize)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err == nil {
+		err = ordered(updates, after)
+	}
+	if err != nil {
+		w.s.Logger.Warn("the updates of a task cannot be read", append(w.names(), "error", err)...)
+		return false, w.failed(ctx, attempted{seq: after + 1, at: w.s.Now(), answer: answer{cause: causeUpdates}})
+	}
+	for _, u := range updates {
+		if u.Body != nil {
+			if going, err := w.deliver(ctx, u); !going || err != nil {
+				return false, err
+			}
+		}
+		w.e.Delivery.Cursor = u.Seq
+		w.ended = w.ended || u.Final
+	}
+	if len(updates) == pageSize {
+		return true, nil
+	}
+	return w.rest(ctx)
+}
+
+// deliver makes one attempt at one update. It says whether it was taken.
+func (w *work) deliver(ctx context.Context, u Update) (bool, error) {
+	left := w.until.Sub(w.s.Now())
+	if w.result.Sent > 0 && left < w.least {
+		return false, w.pause(ctx)
+	}
+	if w.unsaved || w.e.Delivery.LeaseUntil.Sub(w.s.Now()) < Timeout {
+		if err := w.hold(ctx); err != nil {
+			return false, err
+		}
+	}
+	a := w.attempt(ctx, u, min(max(left, MinBudget), Timeout))
+	switch {
+	case a.taken():
+		w.taken(a)
+		return true, nil
+	case ctx.Err() != nil:
+		return false, ctx.Err() // we broke off, not the receiver
+	}
+	return false, w.failed(ctx, a)
+}
+
+// ordered refuses what would break the order at the receiver (I11).
+func ordered(updates []Update, after uint64) error {
+	for _, u := range updates {
+		if u.Seq <= after {
+			return fmt.Errorf("update %d comes after update %d", u.Seq, after)
+		}
+		after = u.Seq
+	}
+	return nil
+}
