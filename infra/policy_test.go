@@ -34,9 +34,7 @@ func checkPolicies(_ *testing.T, all stacks) (violations []string) {
 		if len(list(r.properties["Policies"])) != 1 || r.properties["ManagedPolicyArns"] != nil {
 			violations = append(violations, r.id+": want one policy and no managed one")
 		}
-		if r.id != "StreamRole" {
-			violations = append(violations, checkLedgerActions(r)...)
-		}
+		violations = append(violations, checkLedgerActions(r)...)
 	}
 	for _, f := range all[root].resources("AWS::Serverless::Function") {
 		if f.properties["Policies"] != nil {
@@ -80,12 +78,38 @@ var permissions = map[string][]string{
 	"TransactWriteItems": {"ConditionCheckItem", "PutItem", "UpdateItem"},
 }
 
-// ledgerActions are what infra/dynamo needs, by its own interface.
+// duties are what a role does with the ledger, statement by statement. Whoever writes tasks may do all that the
+// ledger does with them; nobody removes anything but endpoints.
+func duties() map[string]map[string]duty {
+	tasks, private := "{Ref: TasksTableArn}", "{Ref: PrivateTableArn}"
+	writes, tokens := duty{ledgerActions(), tasks}, duty{[]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, private}
+	delivers := duty{[]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, private}
+	return map[string]map[string]duty{
+		"ApiRole": {"Ledger": writes, "Private": {[]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, private},
+			"List": {[]string{"dynamodb:Query"}, "[{Fn::Sub: ${TasksTableArn}/index/byUpdate}, {Fn::Sub: ${TasksTableArn}/index/byContext}]"}},
+		"StepRole":   {"Ledger": writes, "Private": tokens},
+		"SettleRole": {"Ledger": writes, "Private": tokens},
+		"StreamRole": {"Read": {[]string{"dynamodb:GetItem", "dynamodb:Query"}, tasks}, "Private": delivers},
+		"SweepRole": {"Ledger": writes, "Private": delivers,
+			"Due": {[]string{"dynamodb:Query"}, "[{Fn::Sub: ${TasksTableArn}/index/due}, {Fn::Sub: ${PrivateTableArn}/index/due}]"}},
+	}
+}
+
+// duty is what a statement allows.
+type duty struct {
+	actions  []string
+	resource string
+}
+
+// ledgerActions are what infra/dynamo needs on the table of tasks, by its own interface.
 func ledgerActions() []string {
 	need := map[string]bool{}
 	api := reflect.TypeFor[dynamo.API]()
 	for method := range api.Methods() {
 		name := method.Name
+		if name == "DeleteItem" {
+			continue // of the private table
+		}
 		actions, ok := permissions[name]
 		if !ok {
 			actions = []string{name}
@@ -97,21 +121,39 @@ func ledgerActions() []string {
 	return slices.Sorted(maps.Keys(need))
 }
 
+// checkLedgerActions wants each duty allowed, and nothing else of the tables.
 func checkLedgerActions(r resource) (violations []string) {
+	want := maps.Clone(duties()[r.id])
 	for _, statement := range list(child(list(r.properties["Policies"])[0].(object), "PolicyDocument")["Statement"]) {
 		o, _ := statement.(object)
-		if o["Sid"] != "Ledger" {
+		sid := fmt.Sprint(o["Sid"])
+		var got []string
+		for _, a := range actionsOf(o["Action"]) {
+			if strings.HasPrefix(a, "dynamodb:") {
+				got = append(got, a)
+			}
+		}
+		if len(got) == 0 || sid == "Follow" || sid == "FindStream" {
 			continue
 		}
-		var got []string
-		for _, a := range list(o["Action"]) {
-			got = append(got, fmt.Sprint(a))
-		}
 		slices.Sort(got)
-		if want := ledgerActions(); !slices.Equal(got, want) || show(o["Resource"]) != "{Ref: TasksTableArn}" {
-			violations = append(violations, fmt.Sprintf("%s: may %q on %s, want %q on the table of tasks", r.id, got, show(o["Resource"]), want))
+		if d := want[sid]; !slices.Equal(got, d.actions) || show(o["Resource"]) != d.resource {
+			violations = append(violations, fmt.Sprintf("%s: %s may %q on %s, want %q on %s", r.id, sid, got, show(o["Resource"]), d.actions, d.resource))
 		}
-		return violations
+		delete(want, sid)
 	}
-	return append(violations, r.id+": no statement Ledger")
+	for sid := range want {
+		violations = append(violations, fmt.Sprintf("%s: no statement %s", r.id, sid))
+	}
+	return violations
+}
+
+func actionsOf(v any) (out []string) {
+	if s, one := v.(string); one {
+		return []string{s}
+	}
+	for _, a := range list(v) {
+		out = append(out, fmt.Sprint(a))
+	}
+	return out
 }

@@ -13,8 +13,10 @@ import (
 	mathrand "math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,6 +28,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/hello"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
+	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
 // stopTime bounds a graceful stop: open streams end, running steps commit where
@@ -40,10 +43,12 @@ type settings struct {
 	systemsURL string
 	dynamoDB   string
 	timing     node.Timing
+	// networks are called by webhooks besides public addresses.
+	networks []netip.Prefix
 }
 
 func parseServe(args []string, logs io.Writer) (settings, error) {
-	s := settings{timing: node.DefaultTiming()}
+	s := settings{timing: node.DefaultTiming(), networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 	f := flag.NewFlagSet("serve", flag.ContinueOnError)
 	f.SetOutput(logs)
 	f.StringVar(&s.addr, "addr", "127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address to serve on; loopback only, for there is no authentication")
@@ -51,6 +56,10 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 	f.BoolVar(&s.systems, "systems", false, "also serve the systems of the worked example, on 127.0.0.1:8090")
 	f.StringVar(&s.systemsURL, "systems-url", "http://"+defaultSystemsAddr, "where the systems of the worked example are")
 	f.StringVar(&s.dynamoDB, "dynamodb-endpoint", os.Getenv("DYNAMODB_ENDPOINT"), "keep tasks on a DynamoDB-compatible server instead of the data folder, such as http://127.0.0.1:8000")
+	f.Func("webhook-networks", "networks that webhooks may lead to besides public addresses (default this machine's, 127.0.0.0/8,::1/128)", func(text string) (err error) {
+		s.networks, err = parseNetworks(text)
+		return err
+	})
 	f.DurationVar(&s.timing.Lease, "lease", s.timing.Lease, "how long a lease lasts without renewal")
 	f.DurationVar(&s.timing.Renewal, "renewal", s.timing.Renewal, "how often a lease is renewed")
 	f.DurationVar(&s.timing.Grace, "grace", s.timing.Grace, "how long the sweep leaves alone what should go on by itself")
@@ -72,6 +81,18 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 		problems = append(problems, errors.New("--grace and --sweep must be positive"))
 	}
 	return s, errors.Join(problems...)
+}
+
+// parseNetworks reads networks separated by commas; none of them is a list too.
+func parseNetworks(text string) (out []netip.Prefix, err error) {
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		prefix, err := netip.ParsePrefix(part)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no network such as 10.0.0.0/8", part)
+		}
+		out = append(out, prefix)
+	}
+	return out, nil
 }
 
 func usage(err error) error {
@@ -108,7 +129,7 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 	n, err := node.New(node.Config{
 		Ledger: store.ledger, Blobs: store.blobs, Catalog: agents, HoldersGone: store.alone, Timing: s.timing, Logger: logger,
 		Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Secret: secret, Rand: mathrand.Float64,
-		Connections: connections, Callers: callers, Keys: keyring.New(store.keys),
+		Connections: connections, Callers: callers, Ring: keyring.New(store.keys), Guard: webhook.Guard{Allow: s.networks, AllowHTTP: true},
 	})
 	if err != nil {
 		return err

@@ -17,21 +17,21 @@ func API() (any, error) { return newProcess().api() }
 
 func (p process) api() (any, error) {
 	s, machine, t, d := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables), readDoor(p.variables)
-	who := readAuth(p.variables, p.now)
+	who, networks := readAuth(p.variables, p.now), readNetworks(p.variables)
 	known, err := agents(p.variables)
 	c := readAWS(p.variables)
 	if err := errors.Join(p.err(), err); err != nil {
 		return nil, err
 	}
 	tables := newLedger(c, s)
-	authority := p.authority(tables)
+	authority, ring := p.authority(tables), keyring.New(tables)
 	told, err := dispatcher(c, machine, authority, t.grace)
 	if err != nil {
 		return nil, err
 	}
 	handler, err := api.New(api.Config{
 		Authority: authority, Blobs: newBlobs(c, s), Agents: offered(known), Executions: told,
-		Callers: who, Keys: keyring.New(tables), Now: p.now, NewID: newID,
+		Callers: who, Keys: ring, Push: p.push(tables, ring, networks, t.grace).Door(), Now: p.now, NewID: newID,
 		BaseURL:     d.address,
 		Connections: connections{p.logger}, Logger: p.logger,
 		WaitBudget: d.waitBudget, KeepAlive: d.keepAlive, StreamLimit: d.streamLimit,

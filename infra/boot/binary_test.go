@@ -59,7 +59,7 @@ func TestBinaries(t *testing.T) {
 	}
 	t.Run("api", func(t *testing.T) { testAPI(t, filepath.Join(folder, "api")) })
 	t.Run("stream", func(t *testing.T) {
-		f := hosted(t, filepath.Join(folder, "stream"), nil, nil)
+		f := hosted(t, filepath.Join(folder, "stream"), environ("x"), nil)
 		got, err := f.Call(t.Context(), []byte(`{"Records":[`+record("1", "#", "MODIFY")+`,`+record("2", "e#zzz", "INSERT")+`]}`), time.Now().Add(time.Minute))
 		if err != nil || string(got) != `{"batchItemFailures":[{"itemIdentifier":"2"}]}` {
 			t.Errorf("got %s, %v", got, err)

@@ -30,6 +30,7 @@
 //	HOLDFAST_RESERVE           kept free at the end of an invocation
 //	HOLDFAST_WAIT_BUDGET, HOLDFAST_KEEP_ALIVE, HOLDFAST_STREAM_LIMIT    see api's defaults
 //	HOLDFAST_SWEEP_MOST        tasks that one sweep looks at
+//	HOLDFAST_WEBHOOK_NETWORKS  networks that webhooks may lead to besides public addresses, for emulators
 //
 // Another variable that begins with HOLDFAST_ is a problem too: it is a misspelled
 // one. The log level, the region and the addresses of AWS's services are Lambda's and

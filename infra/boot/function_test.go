@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/ledger/ledgertest"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/sweep"
+	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
 // documented are the variables that the package comment names.
@@ -74,16 +75,16 @@ func TestSweepIsBounded(t *testing.T) {
 		}
 	}
 	n := 0
-	if err := bounded(sweeper(7, func() { n++ }), time.Second)(t.Context()); err != nil || n != 7 {
+	if err := bounded(sweeper(7, func() { n++ }), noEndpoints, time.Second)(t.Context()); err != nil || n != 7 {
 		t.Errorf("%d pages of 7, %v", n, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	if err := bounded(sweeper(1<<30, func() {}), time.Hour-time.Millisecond)(ctx); err != nil || !strings.Contains(logs.String(), `"cut":true`) {
+	if err := bounded(sweeper(1<<30, func() {}), noEndpoints, time.Hour-time.Millisecond)(ctx); err != nil || !strings.Contains(logs.String(), `"cut":true`) {
 		t.Errorf("out of time: %v, %s", err, logs)
 	}
 	gone, stop := context.WithCancel(t.Context())
-	if err := bounded(sweeper(1<<30, stop), time.Second)(gone); !errors.Is(err, context.Canceled) {
+	if err := bounded(sweeper(1<<30, stop), noEndpoints, time.Second)(gone); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped from outside: %v", err)
 	}
 }
@@ -97,7 +98,7 @@ func record(sequence, sort, name string) string {
 // disturbs no other.
 func TestStream(t *testing.T) {
 	logs := &bytes.Buffer{}
-	f := counting(slog.New(slog.NewJSONHandler(logs, nil)))
+	f := following(slog.New(slog.NewJSONHandler(logs, nil)), nobody)
 	for _, c := range []struct {
 		name    string
 		records []string
@@ -120,3 +121,9 @@ func TestStream(t *testing.T) {
 		}
 	}
 }
+
+// noEndpoints is a sweep that finds none.
+func noEndpoints(context.Context) (webhook.Swept, error) { return webhook.Swept{}, nil }
+
+// nobody has no endpoints to be told.
+func nobody(context.Context, *hints) ([]string, error) { return nil, nil }

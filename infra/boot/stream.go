@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
+	"github.com/holdfast-a2a/holdfast/shared/keyring"
 )
 
 // Batch is a batch of the table's stream. Records are decoded one by one, so that one
@@ -21,20 +22,36 @@ type Streaming func(ctx context.Context, b Batch) (events.DynamoDBEventResponse,
 // Stream is the function of the table's stream.
 func Stream() (Streaming, error) { return newProcess().stream() }
 
-func (p process) stream() (Streaming, error) { return counting(p.logger), p.err() }
+func (p process) stream() (Streaming, error) {
+	s, t, networks := readStorage(p.variables), readTiming(p.variables), readNetworks(p.variables)
+	c := readAWS(p.variables)
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	tables := newLedger(c, s)
+	hooks := p.push(tables, keyring.New(tables), networks, t.grace)
+	return following(p.logger, func(ctx context.Context, h *hints) ([]string, error) {
+		sender, err := hooks.Sender(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return h.deliver(ctx, sender), nil
+	}), nil
+}
 
-// counting decodes and reports. Records of one commit come apart, in any order among
-// themselves and more than once (DynamoDB Streams and AWS Lambda triggers): each is
-// understood alone, so neither does harm.
+// following decodes records and has the endpoints of their tasks delivered to. Records
+// of one commit come apart, in any order among themselves and more than once (DynamoDB
+// Streams and AWS Lambda triggers): each is understood alone, and only raises how far
+// an endpoint should be, so none of that does harm.
 //
 // A record that cannot be read is named by its sequence number, not its event ID
 // (Lambda, "Reporting batch item failures"). Lambda delivers the batch again from the
 // first such one on, and splits it, until the record alone is left and goes to the
 // failure queue: it blocks nothing but itself.
-func counting(logger *slog.Logger) Streaming {
+func following(logger *slog.Logger, deliver func(context.Context, *hints) ([]string, error)) Streaming {
 	return func(ctx context.Context, b Batch) (events.DynamoDBEventResponse, error) {
 		failures := []events.DynamoDBBatchItemFailure{} // Lambda takes null for a failed batch
-		entries, expired := 0, 0
+		entries, expired, told := 0, 0, newHints()
 		for _, raw := range b.Records {
 			r, err := decode(raw)
 			switch {
@@ -45,6 +62,16 @@ func counting(logger *slog.Logger) Streaming {
 				expired++
 			case !r.Ignored():
 				entries++
+				told.add(r)
+			}
+		}
+		if len(told.order) > 0 {
+			again, err := deliver(ctx, told)
+			if err != nil {
+				return events.DynamoDBEventResponse{}, err
+			}
+			for _, number := range again {
+				failures = append(failures, events.DynamoDBBatchItemFailure{ItemIdentifier: number})
 			}
 		}
 		logger.LogAttrs(ctx, slog.LevelInfo, "stream", slog.Int("records", len(b.Records)), slog.Int("entries", entries), slog.Int("expired", expired), slog.Int("failed", len(failures)))

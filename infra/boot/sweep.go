@@ -6,7 +6,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfast-a2a/holdfast/shared/keyring"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/sweep"
+	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
 // sweepPage is how many tasks a sweep reads at a time.
@@ -23,25 +26,37 @@ func Sweep() (Sweeping, error) { return newProcess().sweep() }
 func (p process) sweep() (Sweeping, error) {
 	s, machine, t := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables)
 	most, free := p.count(sweepMost, defaultSweepMost), readReserve(p.variables, defaultReserve)
+	networks := readNetworks(p.variables)
 	known, err := agents(p.variables)
 	c := readAWS(p.variables)
 	if err := errors.Join(p.err(), err); err != nil {
 		return nil, err
 	}
-	authority := p.authority(newLedger(c, s))
+	tables := newLedger(c, s)
+	authority := p.authority(tables)
 	told, err := dispatcher(c, machine, authority, t.grace)
 	if err != nil {
 		return nil, err
 	}
+	hooks := p.push(tables, keyring.New(tables), networks, t.grace)
 	return bounded(&sweep.Sweeper{
 		Authority: authority, Executions: told, Page: sweepPage, Most: most, Logger: p.logger,
 		Known: func(agent string, version int) bool { _, ok := known.Lookup(agent, version); return ok },
+	}, func(ctx context.Context) (webhook.Swept, error) {
+		sender, err := hooks.Sender(ctx)
+		if err != nil {
+			return webhook.Swept{}, err
+		}
+		return hooks.Sweeper(sender, func(ctx context.Context, at ledger.DueDelivery) error {
+			_, err := sender.Send(ctx, at, sweepBudget)
+			return err
+		}).Run(ctx)
 	}, free), nil
 }
 
-// bounded sweeps within one invocation. A sweep that runs out of time has done its
-// share: the next one goes on with what is still due.
-func bounded(s *sweep.Sweeper, reserve time.Duration) Sweeping {
+// bounded sweeps tasks, then endpoints, within one invocation. A sweep that runs out of
+// time has done its share: the next one goes on with what is still due.
+func bounded(s *sweep.Sweeper, endpoints func(context.Context) (webhook.Swept, error), reserve time.Duration) Sweeping {
 	return func(ctx context.Context) error {
 		limited := ctx
 		if end, ok := ctx.Deadline(); ok {
@@ -50,9 +65,12 @@ func bounded(s *sweep.Sweeper, reserve time.Duration) Sweeping {
 			defer cancel()
 		}
 		found, err := s.Run(limited)
+		swept, failed := endpoints(limited)
+		err = errors.Join(err, failed)
 		cut := err != nil && limited.Err() != nil && ctx.Err() == nil
 		s.Logger.LogAttrs(ctx, slog.LevelInfo, "sweep", slog.Int("looked", found.Looked), slog.Int("expired", found.Expired), slog.Int("restarted", found.Restarted),
-			slog.Int("skipped", found.Skipped), slog.Int("unknown", found.Unknown), slog.Int("failed", found.Failed), slog.Bool("cut", cut))
+			slog.Int("skipped", found.Skipped), slog.Int("unknown", found.Unknown), slog.Int("failed", found.Failed), slog.Bool("cut", cut),
+			slog.Group("endpoints", slog.Int("looked", swept.Looked), slog.Int("behind", swept.Behind), slog.Int("settled", swept.Settled), slog.Int("skipped", swept.Skipped), slog.Int("failed", swept.Failed)))
 		if cut {
 			return nil
 		}

@@ -41,7 +41,7 @@ func newVariables(environ []string) *variables {
 var names = []string{
 	tasksTable, privateTable, blobsBucket, stateMachine, systemsURL, publicURL, streaming,
 	authWays, oidcIssuer, oidcAudience, oidcJWKS, oidcTenantClaim, oidcTenant, oidcScopePrefix, oidcGrant, apiKeys,
-	lease, renewal, grace, reserve, waitBudget, keepAlive, streamLimit, sweepMost,
+	lease, renewal, grace, reserve, waitBudget, keepAlive, streamLimit, sweepMost, webhookNetworks,
 }
 
 const (
@@ -69,6 +69,7 @@ const (
 	keepAlive       = "KEEP_ALIVE"
 	streamLimit     = "STREAM_LIMIT"
 	sweepMost       = "SWEEP_MOST"
+	webhookNetworks = "WEBHOOK_NETWORKS"
 )
 
 // wrong records a problem of a variable.

@@ -64,7 +64,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestWrites: what a write does about faults, by its requests.
+// TestWrites: what a write does about faults, by its requests (case 69).
 func TestWrites(t *testing.T) {
 	ok := answer{}
 	conflict, progress := answer{err: canceled(because("TransactionConflict", nil))}, answer{err: wrapped(400, &types.TransactionInProgressException{})}

@@ -35,6 +35,12 @@ func (l *Ledger) Create(ctx context.Context, c ledger.Creation) error {
 		}
 		claim = t.putRecord(l.tables.Tasks, submissionKey(*c.Key), plainLayout, c.Note, (&expression{}).isNew())
 	}
+	// The head is new, so nothing is in their places.
+	for _, e := range c.Endpoints {
+		it, err := endpointItem(ref, e)
+		t.note(err)
+		t.put(l.tables.Private, it, &expression{})
+	}
 	err = l.transact(ctx, &t)
 	r, refused := errors.AsType[*refusal](err)
 	if !refused {

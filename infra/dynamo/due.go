@@ -20,11 +20,17 @@ func parseDue(place string) (ledger.DueCursor, error) {
 	return ledger.DueCursor{DueAt: at, Ref: lifecycle.Ref{Tenant: parts[1], Task: a2a.TaskID(parts[2])}}, err
 }
 
-func dueSpan(before time.Time, after *ledger.DueCursor, limit int) span {
-	s := span{index: indexes()[2], first: instantText(time.Time{}), last: afterAll(instantText(before)), page: pageOf(limit)}
+// dueUntil is what is due, in an index of tasks or of endpoints.
+func dueUntil(before time.Time, limit int) span {
+	s := span{index: dueIndex(), first: instantText(time.Time{}), last: afterAll(instantText(before)), page: pageOf(limit)}
 	for n := range uint32(dueShards) {
 		s.partitions = append(s.partitions, shard(n))
 	}
+	return s
+}
+
+func dueSpan(before time.Time, after *ledger.DueCursor, limit int) span {
+	s := dueUntil(before, limit)
 	if after != nil {
 		// A place has nothing behind the task's name, so the next one is just after it.
 		s.first = dueSort(after.DueAt, after.Ref) + "\x00"
@@ -40,7 +46,7 @@ func (l *Ledger) Due(ctx context.Context, before time.Time, after *ledger.DueCur
 	if s.empty() {
 		return ledger.DuePage{}, ctx.Err()
 	}
-	keys := l.scan(s)
+	keys := l.scan(l.tables.Tasks, s)
 	var places []ledger.DueCursor
 	var refs []lifecycle.Ref
 	var page ledger.DuePage

@@ -46,7 +46,7 @@ func (l *Ledger) Entries(ctx context.Context, ref lifecycle.Ref, after uint64, l
 		return nil, ctx.Err()
 	}
 	var out []lifecycle.Entry
-	err := l.between(ctx, ref, entrySort(after+1), afterAll(entryPrefix), limit, func(it item) error {
+	err := l.between(ctx, l.tables.Tasks, ref, entrySort(after+1), afterAll(entryPrefix), limit, func(it item) error {
 		_, e, err := decodeEntry(it)
 		out = append(out, e)
 		return err

@@ -23,6 +23,7 @@ func keysOf(a, b string, m, n uint64) map[string]key {
 		"effect": effectKey(one, m, a), "artifact": artifactKey(one, a2a.ArtifactID(a)), "rejection": rejectedKey(ref, int(m)), "parked": parkedKey(ref, int(m)),
 		"expiry": expiryKey(ref), "list": {updatePartition(a, shard(3)), statusPlace(time.Unix(int64(m), 0), a2a.TaskID(b))},
 		"context": {contextPartition(a, b), ""}, "due": {"", dueSort(time.Unix(int64(m), 0), ref)},
+		"endpoint": endpointKey(one, a), "secret": secretKey(a), "delivery": {deliveryShard(ref, a), deliverySort(time.Unix(int64(m), 0), ref, a)},
 	}
 }
 
@@ -41,17 +42,20 @@ func FuzzKeys(f *testing.F) {
 			same := map[string]bool{
 				"head": a == c && b == d, "submission": a == c && b == d, "receipt": a == c && b == d, "expiry": a == c && b == d, "context": a == c && b == d,
 				"entry": a == c && b == d && m == n, "rejection": a == c && b == d && m == n, "parked": a == c && b == d && m == n, "list": a == c && b == d && m == n, "due": a == c && b == d && m == n,
-				"chunk": a+b == c+d && m == n, "effect": a == c && m == n, "artifact": a == c,
+				"chunk": a+b == c+d && m == n, "effect": a == c && m == n, "artifact": a == c, "endpoint": a == c, "secret": a == c, "delivery": a == c && b == d && m == n,
 			}[kind]
 			if (k == second[kind]) != same {
 				t.Errorf("%s keys %q and %q of %q %q %d and %q %q %d", kind, k, second[kind], a, b, m, c, d, n)
 			}
 		}
 		inTasks := []string{"head", "entry", "chunk", "effect", "artifact", "receipt", "rejection", "expiry", "submission"}
-		for _, x := range inTasks {
-			for _, y := range inTasks {
-				if x != y && first[x] == second[y] {
-					t.Errorf("a %s and a %s have the key %q", x, y, first[x])
+		inPrivate := []string{"parked", "endpoint", "secret"}
+		for _, table := range [][]string{inTasks, inPrivate} {
+			for _, x := range table {
+				for _, y := range table {
+					if x != y && first[x] == second[y] {
+						t.Errorf("a %s and a %s have the key %q", x, y, first[x])
+					}
 				}
 			}
 		}
@@ -74,6 +78,12 @@ func FuzzKeysRead(f *testing.F) {
 		at := time.Unix(int64(n), int64(n%1_000_000_000)).UTC()
 		if got, err := parseDue(dueSort(at, ref)); err != nil || got.Ref != ref || !got.DueAt.Equal(at) {
 			t.Errorf("%q due at %s is read as %v (%v)", ref, at, got, err)
+		}
+		if got, err := endpointID(endpointKey(ref, tenant).sort); err != nil || got != tenant {
+			t.Errorf("endpoint %q is read as %q (%v)", tenant, got, err)
+		}
+		if got, err := parseDelivery(deliverySort(at, ref, task)); err != nil || got.Ref != ref || got.ID != task || !got.DueAt.Equal(at) {
+			t.Errorf("endpoint %q of %q due at %s is read as %v (%v)", task, ref, at, got, err)
 		}
 		h := lifecycle.Head{Tenant: tenant, Task: ref.Task, Agent: task, State: lifecycle.Completed, StatusAt: at, ExpiresAt: at.Add(time.Hour)}
 		got, err := parseStatus(statusSort(h))
@@ -103,6 +113,16 @@ func FuzzOrder(f *testing.F) {
 }
 
 func TestKeysDamaged(t *testing.T) {
+	for _, k := range []string{"", "w", "p#a", "w#%", "w#a#b", "w#é"} {
+		if id, err := endpointID(k); err == nil {
+			t.Errorf("%q was read as endpoint %q", k, id)
+		}
+	}
+	for _, k := range []string{"", dueSort(time.Unix(1, 0), lifecycle.Ref{}), "x#a#b#c", "00000000001.000000000#a#b#%"} {
+		if c, err := parseDelivery(k); err == nil {
+			t.Errorf("%q was read as the place of %v", k, c)
+		}
+	}
 	for _, k := range []string{"", "T", "T#a", "K#a#b", "T#a#b#c", "T#a#%", "T#a#%zz", "T#a#%41", "T#a#é", "T#a#%2f"} {
 		if ref, err := taskOf(k); err == nil {
 			t.Errorf("%q was read as the partition of %q", k, ref)
@@ -126,6 +146,7 @@ func TestKeysBounded(t *testing.T) {
 		headKey(ref), receiptKey(ref, name, id), effectKey(ref, 1<<63, name), artifactKey(ref, a2a.ArtifactID(name)),
 		submissionKey(ledger.Key{Tenant: id, Hash: lifecycle.DigestBytes(nil)}), chunkKey(ref, ledger.ChunkReceipt{Artifact: a2a.ArtifactID(name)}),
 		{updatePartition(id, shard(0)), statusSort(h)}, {contextPartition(id, id), statusSort(h)}, {shard(0), dueSort(time.Now(), ref)},
+		endpointKey(ref, id), {shard(0), deliverySort(time.Now(), lifecycle.Ref{Tenant: id, Task: a2a.NewTaskID()}, id)},
 	} {
 		if err := k.check(); err != nil {
 			t.Errorf("%.40q, %.40q: %v", k.partition, k.sort, err)
@@ -146,6 +167,9 @@ func TestShards(t *testing.T) {
 			t.Fatalf("nobody asks partition %q", p)
 		}
 		if d := shardOf(ref, dueShards); !slices.Contains(dueSpan(time.Now(), nil, 0).partitions, d) {
+			t.Fatalf("nobody asks partition %q", d)
+		}
+		if d := deliveryShard(ref, "endpoint"); !slices.Contains(deliverySpan(time.Now(), nil, 0).partitions, d) {
 			t.Fatalf("nobody asks partition %q", d)
 		}
 		seen[p]++

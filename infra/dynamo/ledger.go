@@ -17,6 +17,7 @@ type API interface {
 	TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 	UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 	PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
 	GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
 	Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
@@ -96,12 +97,12 @@ func (l *Ledger) get(ctx context.Context, table string, k key, attributes ...str
 // children reads the items of a task whose sort keys have a beginning, strongly
 // and in order.
 func (l *Ledger) children(ctx context.Context, ref lifecycle.Ref, beginning string, each func(item) error) error {
-	return l.between(ctx, ref, beginning, afterAll(beginning), 0, each)
+	return l.between(ctx, l.tables.Tasks, ref, beginning, afterAll(beginning), 0, each)
 }
 
 // between reads up to limit items of a task with sort keys from first to last; 0
 // for all. A page ends at 1 MB (Query, API reference).
-func (l *Ledger) between(ctx context.Context, ref lifecycle.Ref, first, last string, limit int, each func(item) error) error {
+func (l *Ledger) between(ctx context.Context, table string, ref lifecycle.Ref, first, last string, limit int, each func(item) error) error {
 	partition := taskPartition(ref)
 	if err := (key{partition, last}).check(); err != nil {
 		return err
@@ -110,7 +111,7 @@ func (l *Ledger) between(ctx context.Context, ref lifecycle.Ref, first, last str
 	x.compare(partitionName, "=", text(partition))
 	x.conditions = append(x.conditions, x.name(sortName)+" BETWEEN "+x.value(text(first))+" AND "+x.value(text(last)))
 	in := &dynamodb.QueryInput{
-		TableName: &l.tables.Tasks, ConsistentRead: aws.Bool(true), KeyConditionExpression: x.condition(),
+		TableName: &table, ConsistentRead: aws.Bool(true), KeyConditionExpression: x.condition(),
 		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
 	}
 	for read := 0; ; {

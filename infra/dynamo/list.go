@@ -74,7 +74,7 @@ func (l *Ledger) List(ctx context.Context, q ledger.ListQuery) (ledger.Page, err
 	if s.empty() {
 		return ledger.Page{}, ctx.Err()
 	}
-	keys := l.scan(s)
+	keys := l.scan(l.tables.Tasks, s)
 	var page ledger.Page
 	for {
 		room := 0
@@ -164,7 +164,7 @@ func latestFirst(a, b time.Time, x, y a2a.TaskID) int {
 // read.
 func (l *Ledger) Count(ctx context.Context, q ledger.ListQuery) (int, error) {
 	q.After, q.Limit = nil, 0
-	keys := l.scan(listSpan(q))
+	keys := l.scan(l.tables.Tasks, listSpan(q))
 	for n := 0; ; {
 		h, more, err := keys.take(ctx)
 		if err != nil || !more {

@@ -121,6 +121,15 @@ func (m *Meter) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...
 	return out, err
 }
 
+// DeleteItem implements API.
+func (m *Meter) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, opts ...func(*dynamodb.Options)) (out *dynamodb.DeleteItemOutput, err error) {
+	err = m.wrote(ctx, []place{{in.TableName, in.Key}}, false, func() error {
+		out, err = m.API.DeleteItem(ctx, in, opts...)
+		return err
+	})
+	return out, err
+}
+
 // GetItem implements API. A projection does not make a read cheaper.
 func (m *Meter) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	size := itemSize(m.look(ctx, in.TableName, in.Key))

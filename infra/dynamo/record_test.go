@@ -27,6 +27,13 @@ func fill(v reflect.Value) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range 2 {
+			fill(v.Index(i))
+		}
+	case reflect.Uint8:
+		v.SetUint(0xff)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem())
@@ -53,6 +60,7 @@ func TestRecords(t *testing.T) {
 	}{
 		{headLayout, &lifecycle.Head{}}, {entryLayout, &lifecycle.Entry{}}, {plainLayout, &lifecycle.Effect{}}, {artifactLayout, &lifecycle.Artifact{}},
 		{receiptLayout, &ledger.Receipt{}}, {plainLayout, &ledger.Rejected{}}, {plainLayout, &ledger.KeyNote{}}, {chunkLayout, &ledger.ChunkReceipt{}}, {plainLayout, &lifecycle.CancelMark{}},
+		{endpointLayout, &ledger.Endpoint{}}, {deliveryLayout, &ledger.Delivery{}},
 	} {
 		want := reflect.ValueOf(c.record).Elem()
 		fill(want)

@@ -60,6 +60,10 @@ func (s *script) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynam
 	return &dynamodb.PutItemOutput{}, s.next("PutItem").err
 }
 
+func (s *script) DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	return &dynamodb.DeleteItemOutput{}, s.next("DeleteItem").err
+}
+
 func (s *script) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	a := s.next("GetItem")
 	return &dynamodb.GetItemOutput{Item: a.item}, a.err

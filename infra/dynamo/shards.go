@@ -48,12 +48,13 @@ type cursor struct {
 // merged reads a span, the partitions merged into one order.
 type merged struct {
 	ledger  *Ledger
+	table   string
 	span    span
 	cursors []*cursor
 }
 
-func (l *Ledger) scan(s span) *merged {
-	m := &merged{ledger: l, span: s}
+func (l *Ledger) scan(table string, s span) *merged {
+	m := &merged{ledger: l, table: table, span: s}
 	for _, p := range s.partitions {
 		m.cursors = append(m.cursors, &cursor{partition: p})
 	}
@@ -94,7 +95,7 @@ func (m *merged) fill(ctx context.Context) error {
 
 func (m *merged) turn(ctx context.Context, c *cursor) error {
 	for len(c.page) == 0 && !c.done {
-		out, err := m.ledger.query(ctx, m.span.query(m.ledger.tables.Tasks, c))
+		out, err := m.ledger.query(ctx, m.span.query(m.table, c))
 		if err != nil {
 			return err
 		}

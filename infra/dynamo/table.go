@@ -18,12 +18,13 @@ const (
 	updateName    = "up" // byUpdate: a shard of a tenant
 	contextName   = "ct" // byContext: a conversation
 	statusName    = "us" // both: the status's time, the task, and what lists filter on
-	dueName       = "dp" // due: a shard of everybody
-	dueSortName   = "ds" // due: when, and which task
+	dueName       = "dp" // due, of either table: a shard of everybody
+	dueSortName   = "ds" // due: when, and which task, of which the endpoint
 	ttlName       = "ttl"
 )
 
-// Indexes of the table of tasks. They hold keys only.
+// Indexes of the table of tasks; the private one has byDue as well, for endpoints.
+// They hold keys only.
 const (
 	byUpdate  = "byUpdate"
 	byContext = "byContext"
@@ -44,12 +45,16 @@ type TableAPI interface {
 	UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
 }
 
-// index is an index of the table of tasks.
+// index is an index of a table.
 type index struct{ name, partition, sort string }
 
+// indexes are those of the table of tasks. An item of the private table has the
+// attributes of its one index only, so its entries are among them.
 func indexes() []index {
-	return []index{{byUpdate, updateName, statusName}, {byContext, contextName, statusName}, {byDue, dueName, dueSortName}}
+	return []index{{byUpdate, updateName, statusName}, {byContext, contextName, statusName}, dueIndex()}
 }
+
+func dueIndex() index { return index{byDue, dueName, dueSortName} }
 
 // How long CreateTables waits for a table, and how often it looks.
 const (
@@ -72,10 +77,20 @@ func CreateTables(ctx context.Context, client TableAPI, names Names) error {
 }
 
 func tasksTable(name string) *dynamodb.CreateTableInput {
-	in := privateTable(name)
+	in := newTable(name, indexes()...)
 	in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages}
+	return in
+}
+
+func privateTable(name string) *dynamodb.CreateTableInput { return newTable(name, dueIndex()) }
+
+func newTable(name string, indexes ...index) *dynamodb.CreateTableInput {
+	in := &dynamodb.CreateTableInput{
+		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest, KeySchema: schema(partitionName, sortName),
+		AttributeDefinitions: []types.AttributeDefinition{stringAttribute(partitionName), stringAttribute(sortName)},
+	}
 	named := map[string]bool{partitionName: true, sortName: true}
-	for _, x := range indexes() {
+	for _, x := range indexes {
 		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
 			IndexName: aws.String(x.name), KeySchema: schema(x.partition, x.sort),
 			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
@@ -88,13 +103,6 @@ func tasksTable(name string) *dynamodb.CreateTableInput {
 		}
 	}
 	return in
-}
-
-func privateTable(name string) *dynamodb.CreateTableInput {
-	return &dynamodb.CreateTableInput{
-		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest, KeySchema: schema(partitionName, sortName),
-		AttributeDefinitions: []types.AttributeDefinition{stringAttribute(partitionName), stringAttribute(sortName)},
-	}
 }
 
 func schema(partition, sort string) []types.KeySchemaElement {

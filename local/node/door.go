@@ -5,7 +5,6 @@ import (
 
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/auth"
-	"github.com/holdfast-a2a/holdfast/shared/keyring"
 )
 
 // Tenant is whose data everything is when nobody is authenticated, which is
@@ -41,13 +40,9 @@ func (n *Node) door() (http.Handler, error) {
 	if callers == nil {
 		callers = anybody{}
 	}
-	keys := c.Keys
-	if keys == nil {
-		keys = keyring.New(&keyring.Memory{})
-	}
 	config := api.Config{
 		Authority: n.Authority, Blobs: c.Blobs, Agents: agents, Executions: n.Dispatcher,
-		Callers: callers, Keys: keys,
+		Callers: callers, Keys: c.Ring, Push: n.push.Door(),
 		Now: c.Now, NewID: c.NewID, Closing: n.ctx, Logger: c.Logger,
 		WaitBudget: c.Timing.WaitBudget, CancelWait: c.Timing.CancelWait, KeepAlive: c.Timing.KeepAlive, StreamLimit: c.Timing.Stream,
 	}

@@ -20,10 +20,13 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
+	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/push"
 	"github.com/holdfast-a2a/holdfast/shared/runner"
 	"github.com/holdfast-a2a/holdfast/shared/sweep"
+	"github.com/holdfast-a2a/holdfast/shared/webhook"
 	"github.com/holdfast-a2a/holdfast/statemachine"
 )
 
@@ -54,8 +57,11 @@ type Config struct {
 	// drops them.
 	Connections io.Writer
 	Logger      *slog.Logger
-	// Keys sign page tokens and cards. nil: keys that end with the process.
-	Keys api.Keys
+	// Ring has the keys of cards, page tokens and webhooks. nil: keys that end with the
+	// process.
+	Ring *keyring.Ring
+	// Guard decides which webhooks are called; the zero value: public addresses.
+	Guard webhook.Guard
 	// Callers says who is calling. nil takes everybody for the tenant Local with
 	// every scope, which is for an address that only this machine reaches.
 	Callers auth.Authenticator
@@ -86,18 +92,29 @@ type Node struct {
 	Authority  *ledger.Authority
 	Dispatcher *dispatch.Dispatcher
 
-	config  Config
-	runtime *asl.Runtime
-	sweeper *sweep.Sweeper
-	stop    context.CancelFunc
-	ctx     context.Context
-	done    sync.WaitGroup
+	config     Config
+	push       push.Config
+	deliveries *deliveries
+	runtime    *asl.Runtime
+	sweeper    *sweep.Sweeper
+	stop       context.CancelFunc
+	ctx        context.Context
+	done       sync.WaitGroup
 }
 
 // New makes a node. It does nothing until Start.
 func New(c Config) (*Node, error) {
-	n := &Node{config: c, Authority: &ledger.Authority{Ledger: c.Ledger, Now: c.Now, NewID: c.NewID}}
+	if c.Ring == nil {
+		c.Ring = keyring.New(&keyring.Memory{})
+	}
+	n := &Node{config: c}
 	n.ctx, n.stop = context.WithCancel(context.Background())
+	n.push = push.Config{Ledger: c.Ledger, Ring: c.Ring, Guard: c.Guard, Now: c.Now, Dice: c.Rand, NewID: c.NewID, Grace: c.Timing.Grace, Logger: c.Logger}
+	var err error
+	if n.deliveries, err = newDeliveries(n.ctx, n.push); err != nil {
+		return nil, err
+	}
+	n.Authority = &ledger.Authority{Ledger: &noticing{c.Ledger, n.deliveries}, Now: c.Now, NewID: c.NewID}
 	n.Dispatcher = &dispatch.Dispatcher{Authority: n.Authority, Grace: c.Timing.Grace}
 	var deadBefore time.Time
 	if c.HoldersGone {
@@ -159,6 +176,9 @@ func (n *Node) Start() error {
 		if err := n.recover(); err != nil {
 			return err
 		}
+	}
+	if err := n.deliveries.recall(n.config.HoldersGone); err != nil {
+		return fmt.Errorf("looking for webhooks: %w", err)
 	}
 	n.done.Go(n.sweepOften)
 	return nil
@@ -234,6 +254,9 @@ func (n *Node) sweepOften() {
 		if found.Expired+found.Restarted+found.Failed > 0 {
 			n.config.Logger.Info("sweep", "looked", found.Looked, "expired", found.Expired, "restarted", found.Restarted, "failed", found.Failed, "unknown", found.Unknown)
 		}
+		if _, err := n.deliveries.sweeper.Run(n.ctx); err != nil && n.ctx.Err() == nil {
+			n.config.Logger.Error("sweep of webhooks", "error", err)
+		}
 	}
 }
 
@@ -246,6 +269,7 @@ const lastWords = 5 * time.Second
 // lease back. An error means that something runs on. The ledger stays open.
 func (n *Node) Stop(ctx context.Context) error {
 	n.stop()
+	n.deliveries.stop()
 	n.done.Wait()
 	if n.runtime.Stop(ctx) == nil {
 		return nil

@@ -34,6 +34,8 @@ type creation struct {
 	entries []encodedEntry
 	key     *ledger.Key
 	note    []byte
+	// endpoints that came with it
+	endpoints []encodedEndpoint
 }
 
 func prepareCreation(c ledger.Creation) (p creation, err error) {
@@ -60,6 +62,14 @@ func prepareCreation(c ledger.Creation) (p creation, err error) {
 		if c.Key.Tenant != c.Head.Tenant {
 			errs = append(errs, errors.New("a submission key belongs to the tenant of its task"))
 		}
+	}
+	for _, e := range c.Endpoints {
+		encoded, err := encodeEndpoint(e)
+		if err != nil {
+			return p, err
+		}
+		errs = append(errs, w.add("an endpoint", encoded.size()))
+		p.endpoints = append(p.endpoints, encoded)
 	}
 	return p, errors.Join(errs...)
 }
@@ -101,8 +111,16 @@ func (p creation) insert(tx *transaction) error {
 	}
 	row := tx.w.conn.LastInsertRowID()
 	tx.touched[h.Ref()] = touchedHead{stored: stored{row, h, tail{}.and(p.history)}, appended: true}
-	if err := tx.append(row, p.entries); err != nil || p.key == nil {
+	if err := tx.append(row, p.entries); err != nil {
 		return err
+	}
+	for _, e := range p.endpoints {
+		if err := tx.insertEndpoint(h.Ref(), e); err != nil {
+			return err
+		}
+	}
+	if p.key == nil {
+		return nil
 	}
 	return tx.exec(tx.w.stmts.insertKey, p.key.Tenant, string(p.key.Hash), p.note)
 }

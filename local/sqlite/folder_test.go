@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/ncruces/go-sqlite3"
 )
@@ -184,6 +187,7 @@ func TestLock(t *testing.T) {
 
 func TestMigration(t *testing.T) {
 	dir := t.TempDir()
+	own := len(migrations())
 	list := append(migrations(), "ALTER TABLE tasks ADD COLUMN colour TEXT NOT NULL DEFAULT 'blue'", "CREATE TABLE extra (x); INSERT INTO extra VALUES (1)")
 	l := open(t, dir, Options{NoSync: true})
 	ref := created(t, l).Head.Ref()
@@ -191,7 +195,7 @@ func TestMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := append(slices.Clone(list), "CREATE TABLE more (x); INSERT INTO nowhere VALUES (1)")
-	if _, err := Open(dir, Options{NoSync: true, migrations: broken}); err == nil || !strings.Contains(err.Error(), "from version 3 to 4") {
+	if _, err := Open(dir, Options{NoSync: true, migrations: broken}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("from version %d to %d", own+2, own+3)) {
 		t.Fatalf("a migration that fails: %v", err)
 	}
 	wantVersion := func(want int) {
@@ -200,7 +204,7 @@ func TestMigration(t *testing.T) {
 			t.Fatalf("the file has version %d (%v), want %d", version, err, want)
 		}
 	}
-	wantVersion(1) // all or nothing
+	wantVersion(own) // all or nothing
 	for range 2 {
 		l = open(t, dir, Options{NoSync: true, migrations: list})
 		wantSeq(t, l, ref, 1)
@@ -212,12 +216,69 @@ func TestMigration(t *testing.T) {
 	}
 	before := contents(t, dir)
 	_, err := Open(dir, Options{})
-	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "has version 3") || !strings.Contains(err.Error(), "up to 1") {
+	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), fmt.Sprintf("has version %d", own+2)) || !strings.Contains(err.Error(), fmt.Sprintf("up to %d", own)) {
 		t.Fatalf("error %v, want ErrNewer and both versions", err)
 	}
 	if after := contents(t, dir); !maps.Equal(after, before) {
 		t.Errorf("the folder changed: it holds %q now", slices.Collect(maps.Keys(after)))
 	}
+}
+
+// TestMigrationOfEach: a folder of every version that there was is brought to this
+// one, with what is in it, and takes what is new.
+func TestMigrationOfEach(t *testing.T) {
+	for version := 1; version < len(migrations()); version++ {
+		dir := t.TempDir()
+		c := old(t, dir, version)
+		if found, err := inspect(filepath.Join(dir, fileName), len(migrations())); err != nil || found != version {
+			t.Fatalf("the old file has version %d (%v), want %d", found, err, version)
+		}
+		l := open(t, dir, Options{NoSync: true})
+		wantSeq(t, l, c.Head.Ref(), 1)
+		created(t, l)
+		if err := l.PutEndpoint(t.Context(), c.Head.Ref(), ledger.Endpoint{ID: "one", URL: "https://example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := l.EndpointList(t.Context(), c.Head.Ref()); err != nil || len(all) != 1 {
+			t.Errorf("version %d: the endpoints are %+v (%v)", version, all, err)
+		}
+		wantPositions(t, l)
+	}
+}
+
+// old makes a folder as a build of that version left it, with one task.
+func old(t *testing.T, dir string, version int) ledger.Creation {
+	t.Helper()
+	c := benchTask(lifecycle.Ref{Tenant: "local", Task: a2a.NewTaskID()})
+	p, err := prepareCreation(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := openConn(filepath.Join(dir, fileName), sqlite3.OPEN_READWRITE|sqlite3.OPEN_CREATE, "PRAGMA journal_mode = WAL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate(conn, 0, migrations()[:version]); err != nil {
+		t.Fatal(err)
+	}
+	insert := func(sql string, args ...any) {
+		t.Helper()
+		s, err := prepare(conn, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(execute(s, args...), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, of, e := p.head, columnsOf(p.head), p.entries[0]
+	insert("INSERT INTO tasks (row, tenant, task, agent, context, state, status_at, expires_at, due_at, head) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		h.Tenant, string(h.Task), h.Agent, h.ContextID, of.state, of.statusAt, of.expiresAt(), of.dueAt(), p.encoded)
+	insert("INSERT INTO entries (position, task, seq, envelope, payload) VALUES (1, 1, ?, ?, ?)", e.seq, e.envelope, e.payload)
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // TestNewerInLog: the newer version may be in the log alone, when the newer
@@ -243,7 +304,10 @@ func TestNewerInLog(t *testing.T) {
 // TestMigrationsAreKept: a migration that was released is never edited; a new
 // one gets a line of its own here.
 func TestMigrationsAreKept(t *testing.T) {
-	released := []lifecycle.Digest{"efb936940b0c38df4f824724cc339f726f6df51fb35a46d2b0e7c7cbf5ccf309"}
+	released := []lifecycle.Digest{
+		"efb936940b0c38df4f824724cc339f726f6df51fb35a46d2b0e7c7cbf5ccf309",
+		"e56d58ec2cb2c3fa6784ec7b4f268fb7998b4f5554af631b77b79c068f8d1f0f",
+	}
 	list := migrations()
 	if len(list) != len(released) {
 		t.Fatalf("%d migrations, %d digests", len(list), len(released))

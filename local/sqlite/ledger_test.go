@@ -209,6 +209,8 @@ func TestIndexes(t *testing.T) {
 		{"SELECT count(*) FROM tasks WHERE " + text(filter(all)), "USING COVERING INDEX tasks_status"},
 		{"SELECT head FROM tasks WHERE " + text(filter(inContext)) + " ORDER BY status_at DESC, task DESC", "USING INDEX tasks_context (tenant=? AND context=? AND status_at>?)"},
 		{"SELECT head FROM tasks WHERE due_at <= ? AND (due_at, tenant, task) > (?, ?, ?) ORDER BY due_at, tenant, task", "USING INDEX tasks_due"},
+		{dueDeliveries(conditions{parts: []string{"due_at <= ?", "(due_at, tenant, task, id) > (?, ?, ?, ?)"}}), "USING COVERING INDEX endpoints_due"},
+		{"SELECT " + endpointColumns + " FROM endpoints WHERE tenant = ? AND task = ? ORDER BY id", "USING INDEX endpoints_name (tenant=? AND task=?)"},
 	} {
 		var plan []string
 		err := l.pool.query(context.Background(), "EXPLAIN QUERY PLAN "+q.sql, func(row *sqlite3.Stmt) error {

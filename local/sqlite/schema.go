@@ -13,7 +13,7 @@ type migration string
 
 // migrations is the whole history of the schema: the file's version is how many
 // of them it has seen. A migration that was released is never edited.
-func migrations() []migration { return []migration{schema1} }
+func migrations() []migration { return []migration{schema1, schema2} }
 
 const schema1 migration = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -120,6 +120,28 @@ CREATE TABLE parked (
 	answered   INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (task, pause)
 ) WITHOUT ROWID;
+`
+
+// schema2 adds webhooks.
+const schema2 migration = `
+-- What is asked of an endpoint is asked by these names, so no query needs the
+-- task's row.
+CREATE TABLE endpoints (
+	row        INTEGER PRIMARY KEY,
+	tenant     TEXT NOT NULL,
+	task       TEXT NOT NULL,
+	id         TEXT NOT NULL,
+	config     BLOB NOT NULL, -- JSON of the endpoint, without what follows
+	secrets    BLOB,          -- sealed
+	created_at INTEGER,
+	wanted     INTEGER NOT NULL,
+	revision   INTEGER NOT NULL,
+	delivery   BLOB NOT NULL, -- JSON of the delivery, without what is a column here
+	idle       INTEGER NOT NULL,
+	due_at     INTEGER        -- NULL: nobody must look
+);
+CREATE UNIQUE INDEX endpoints_name ON endpoints (tenant, task, id);
+CREATE INDEX endpoints_due ON endpoints (due_at, tenant, task, id) WHERE due_at IS NOT NULL;
 `
 
 // migrate runs, as one transaction, what the file has not seen.

@@ -163,6 +163,9 @@ type statements struct {
 	selectRejections, insertRejection, countRejected *sqlite3.Stmt
 	selectEffect, upsertEffect                       *sqlite3.Stmt
 	selectParked, upsertToken, upsertAnswered        *sqlite3.Stmt
+	insertEndpoint, updateEndpoint, deleteEndpoint   *sqlite3.Stmt
+	countEndpoints, selectDelivery                   *sqlite3.Stmt
+	updateDelivery, raiseWanted                      *sqlite3.Stmt
 }
 
 func (s *statements) prepare(conn *sqlite3.Conn) error {
@@ -198,6 +201,13 @@ func (s *statements) prepare(conn *sqlite3.Conn) error {
 		{&s.upsertToken, `INSERT INTO parked (task, pause, token, generation, entered_at, attempt) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET token = excluded.token, generation = excluded.generation, entered_at = excluded.entered_at, attempt = excluded.attempt`},
 		{&s.upsertAnswered, `INSERT INTO parked (task, pause, answered) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET answered = 1`},
+		{&s.insertEndpoint, `INSERT INTO endpoints (tenant, task, id, config, secrets, created_at, wanted, revision, delivery, idle, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&s.updateEndpoint, `UPDATE endpoints SET config = ?, secrets = ? WHERE tenant = ? AND task = ? AND id = ?`},
+		{&s.deleteEndpoint, `DELETE FROM endpoints WHERE tenant = ? AND task = ? AND id = ?`},
+		{&s.countEndpoints, `SELECT count(*) FROM endpoints WHERE tenant = ? AND task = ?`},
+		{&s.selectDelivery, `SELECT revision, wanted FROM endpoints WHERE tenant = ? AND task = ? AND id = ?`},
+		{&s.updateDelivery, `UPDATE endpoints SET revision = ?, delivery = ?, idle = ?, due_at = ? WHERE tenant = ? AND task = ? AND id = ?`},
+		{&s.raiseWanted, `UPDATE endpoints SET wanted = ?, due_at = CASE WHEN idle THEN ? ELSE due_at END WHERE tenant = ? AND task = ? AND id = ?`},
 	} {
 		var err error
 		*one.to, err = prepare(conn, one.sql)

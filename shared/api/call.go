@@ -6,7 +6,6 @@ import (
 	"errors"
 	"mime"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -39,9 +38,7 @@ func (c *call) refTo(id a2a.TaskID) lifecycle.Ref {
 
 // blobURL is where the caller of a task of this agent fetches a blob.
 func (c *call) blobURL(id a2a.TaskID) func(lifecycle.Digest) string {
-	return func(d lifecycle.Digest) string {
-		return c.base() + "/tasks/" + url.PathEscape(string(id)) + "/blobs/" + string(d)
-	}
+	return func(d lifecycle.Digest) string { return blobAddress(c.base(), id, d) }
 }
 
 // base is the address of the agent's HTTP+JSON interface.

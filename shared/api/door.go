@@ -65,6 +65,7 @@ var (
 var (
 	routeCard      = &route{name: "card", methods: get, unversioned: true, serve: (*call).serveCard}
 	routeKeySet    = &route{name: "jwks", methods: get, unversioned: true, serve: (*call).serveKeySet}
+	routeHookKeys  = &route{name: "webhook keys", methods: get, unversioned: true, serve: (*call).serveWebhookKeys}
 	routeRPC       = &route{name: "rpc", methods: post, unversioned: true, scopes: callers, serve: (*call).serveRPC}
 	routeSend      = &route{name: "SendMessage", methods: post, scopes: callers, serve: (*call).restSend}
 	routeStream    = &route{name: "SendStreamingMessage", methods: post, scopes: callers, serve: (*call).restStream}
@@ -180,6 +181,8 @@ func (c *call) find(path string) (*route, address) {
 				return routeCard, address{}
 			case "jwks.json":
 				return routeKeySet, address{}
+			case "webhook-keys.json":
+				return routeHookKeys, address{}
 			}
 		case "tasks":
 			return findTask(segments[1])

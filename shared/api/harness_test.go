@@ -49,6 +49,7 @@ type world struct {
 	connections []api.Connection
 	submitted   []lifecycle.Head
 	answers     []int
+	renewed     []string // endpoints
 	// onSubmit is what happens at once when a task was submitted.
 	onSubmit func(h lifecycle.Head) error
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,13 +14,16 @@ import (
 
 // Push is what the door needs to register webhooks (A2A §3.1.7). Others deliver.
 type Push struct {
-	// Endpoints keeps them, beside the tasks of the same ledger.
-	Endpoints ledger.Endpoints
 	// Check refuses addresses that are not called. Its error's text goes to the caller.
 	Check func(ctx context.Context, url string) error
-	// Seal hides an endpoint's token and credentials, so that only the sender can read
-	// them.
-	Seal func(ctx context.Context, ref lifecycle.Ref, id, token, credentials string) ([]byte, error)
+	// Renew lets an endpoint that was configured anew begin anew, if its deliveries had
+	// been given up.
+	Renew func(ctx context.Context, ref lifecycle.Ref, id string) error
+	// Keys are the public ones with which receivers verify, in the form whpk_….
+	Keys func(ctx context.Context) ([]string, error)
+	// Seal hides the token and the credentials of an endpoint, so that only the sender
+	// can read them, and send them to that address alone.
+	Seal func(ctx context.Context, ref lifecycle.Ref, id, url, token, credentials string) ([]byte, error)
 }
 
 // lookAfter is when somebody looks at a new endpoint if nothing tells them to.
@@ -157,7 +161,7 @@ func (c *call) endpoint(ctx context.Context, ref lifecycle.Ref, w *webhook, id s
 		r.wrong("url", "%s", clip(err.Error()))
 		return ledger.Endpoint{}, r.err()
 	}
-	secrets, err := c.Push.Seal(ctx, ref, id, w.token, w.credentials)
+	secrets, err := c.Push.Seal(ctx, ref, id, w.url, w.token, w.credentials)
 	if err != nil {
 		return ledger.Endpoint{}, err
 	}
@@ -190,7 +194,9 @@ func (c *call) inline(ctx context.Context, ref lifecycle.Ref, q request, newID f
 func (c *call) register(ctx context.Context, q request, h lifecycle.Head) error {
 	list, err := c.inline(ctx, h.Ref(), q, func() string { return string(digestOf("holdfast-endpoint-1", q.message.ID)[:principalChars]) }, h.Seq)
 	for _, e := range list {
-		err = c.Push.Endpoints.PutEndpoint(ctx, h.Ref(), e)
+		if err = c.Authority.Ledger.PutEndpoint(ctx, h.Ref(), e); err == nil {
+			err = c.begin(ctx, h, e)
+		}
 	}
 	return err
 }
@@ -229,15 +235,32 @@ func (c *call) createWebhook(q request) {
 		}
 		e, err := c.endpoint(ctx, h.Ref(), q.webhook, id, h.Seq)
 		if err == nil {
-			err = c.Push.Endpoints.PutEndpoint(ctx, h.Ref(), e)
+			err = c.Authority.Ledger.PutEndpoint(ctx, h.Ref(), e)
+		}
+		if err == nil {
+			err = c.begin(ctx, h, e)
 		}
 		return wireWebhookOf(h.Task, e), err
 	})
 }
 
+// begin sees to it that deliveries to an endpoint begin: also when it was given up under
+// another configuration, and with what was committed while it was written, of which
+// nobody could tell it.
+func (c *call) begin(ctx context.Context, seen lifecycle.Head, e ledger.Endpoint) error {
+	if err := c.Push.Renew(ctx, seen.Ref(), e.ID); err != nil {
+		return err
+	}
+	h, err := c.Authority.Ledger.Head(ctx, seen.Ref())
+	if err != nil || h.Seq == seen.Seq {
+		return err
+	}
+	return c.Authority.Ledger.Want(ctx, h.Ref(), e.ID, h.Seq, c.Now())
+}
+
 func (c *call) getWebhook(q request) {
 	c.pushed(q, func(h lifecycle.Head) (any, error) {
-		e, err := c.Push.Endpoints.Endpoint(c.r.Context(), h.Ref(), q.endpoint)
+		e, err := c.Authority.Ledger.Endpoint(c.r.Context(), h.Ref(), q.endpoint)
 		return wireWebhookOf(h.Task, e), err
 	})
 }
@@ -247,7 +270,7 @@ func (c *call) listWebhooks(q request) {
 		if q.pageToken != "" {
 			return nil, badToken("is not one that this agent gave out")
 		}
-		list, err := c.Push.Endpoints.EndpointList(c.r.Context(), h.Ref())
+		list, err := c.Authority.Ledger.EndpointList(c.r.Context(), h.Ref())
 		out := webhookList{Configs: []wireWebhook{}}
 		for _, e := range list {
 			out.Configs = append(out.Configs, wireWebhookOf(h.Task, e))
@@ -259,6 +282,23 @@ func (c *call) listWebhooks(q request) {
 // deleteWebhook removes a webhook; doing it again is the same (§3.1.10).
 func (c *call) deleteWebhook(q request) {
 	c.pushed(q, func(h lifecycle.Head) (any, error) {
-		return struct{}{}, c.Push.Endpoints.DeleteEndpoint(c.r.Context(), h.Ref(), q.endpoint)
+		return struct{}{}, c.Authority.Ledger.DeleteEndpoint(c.r.Context(), h.Ref(), q.endpoint)
 	})
+}
+
+// serveWebhookKeys answers with the keys that receivers verify signatures with.
+func (c *call) serveWebhookKeys(address) {
+	if c.Push == nil {
+		c.refuse(noPush())
+		return
+	}
+	keys, err := c.Push.Keys(c.r.Context())
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	c.w.Header().Set("Cache-Control", "public, max-age="+strconv.Itoa(int(cardMaxAge/time.Second)))
+	c.answer(struct {
+		Keys []string `json:"keys"`
+	}{keys})
 }

@@ -22,14 +22,17 @@ const planted = "s3cr3t-of-the-webhook"
 // pushing makes a door that registers webhooks.
 func pushing(w *world) {
 	w.config.Push = &api.Push{
-		Endpoints: w.ledger,
+		Renew: func(_ context.Context, ref lifecycle.Ref, id string) error {
+			w.renewed = append(w.renewed, string(ref.Task)+" "+id)
+			return nil
+		},
 		Check: func(_ context.Context, url string) error {
 			if !strings.HasPrefix(url, "https://") {
 				return errors.New("only https addresses are called")
 			}
 			return nil
 		},
-		Seal: func(_ context.Context, ref lifecycle.Ref, id, token, credentials string) ([]byte, error) {
+		Seal: func(_ context.Context, ref lifecycle.Ref, id, _, token, credentials string) ([]byte, error) {
 			return fmt.Appendf(nil, "sealed for %s of %s: %d bytes", id, ref.Task, len(token)+len(credentials)), nil
 		},
 	}

@@ -12,6 +12,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"sync"
@@ -84,13 +85,14 @@ func (r *Ring) Sealing(ctx context.Context) (id string, key []byte, err error) {
 	return sealName, key, err
 }
 
-// Webhook is the key that signs deliveries (Standard Webhooks, v1a).
-func (r *Ring) Webhook(ctx context.Context) (ed25519.PrivateKey, error) {
+// Webhook is the key that signs deliveries, in the form of Standard Webhooks (whsk_ and
+// the base64 of an Ed25519 seed).
+func (r *Ring) Webhook(ctx context.Context) (string, error) {
 	seed, err := r.seed(ctx, hookName)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return ed25519.NewKeyFromSeed(seed), nil
+	return "whsk_" + base64.StdEncoding.EncodeToString(seed), nil
 }
 
 // keyID names a public key by its content, so that it is the same in every process.

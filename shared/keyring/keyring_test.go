@@ -46,7 +46,7 @@ func TestRingsShareKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	hook, err := ring.Webhook(ctx)
-	if err != nil || bytes.Equal(hook.Seed(), seal) {
+	if err != nil || strings.Contains(hook, base64.StdEncoding.EncodeToString(seal)) {
 		t.Errorf("two purposes share a key, %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -16,6 +17,8 @@ const (
 	maxAllBytes  = 4_000_000
 	// envelopeBytes is more than an item has beside an entry's payload.
 	envelopeBytes = 2_000
+	// endpointBytes is more than an endpoint has, within the limits of Check.
+	endpointBytes = 40_000
 )
 
 // ErrTooLarge is a write beyond a limit of the ledger: it never will be taken.
@@ -35,16 +38,73 @@ func (c Commit) Check() error {
 	if c.Head.Terminal() && !c.Seen.Terminal() {
 		items++ // the expiry marker
 	}
-	return check(c.Head, c.Entries, c.Seen.Seq, items)
+	return check(c.Head, c.Entries, c.Seen.Seq, items, items*envelopeBytes)
 }
 
 // Check is Commit.Check for a new task.
 func (c Creation) Check() error {
-	return check(c.Head, c.Entries, 0, 2)
+	if len(c.Endpoints) > MaxEndpoints {
+		return fmt.Errorf("a submission with %d endpoints: %w (%d)", len(c.Endpoints), ErrTooManyEndpoints, MaxEndpoints)
+	}
+	known := map[string]bool{}
+	for _, e := range c.Endpoints {
+		if err := e.Check(); err != nil {
+			return err
+		}
+		if known[e.ID] {
+			return fmt.Errorf("the submission has two endpoints %q", e.ID)
+		}
+		known[e.ID] = true
+	}
+	const own = 2 // the head and the key
+	return check(c.Head, c.Entries, 0, own+len(c.Endpoints), own*envelopeBytes+len(c.Endpoints)*endpointBytes)
 }
 
-func check(head lifecycle.Head, entries []lifecycle.Entry, after uint64, others int) error {
-	items, all := others, others*envelopeBytes
+// Check bounds an endpoint: it stays far below an item's limit, whatever is
+// attempted later. Adapters call it first.
+func (e Endpoint) Check() error {
+	if e.ID == "" || e.URL == "" {
+		return errors.New("an endpoint has an ID and a URL")
+	}
+	if len(e.Secrets) > MaxSecretBytes {
+		return fmt.Errorf("%w: an endpoint's secrets have %d bytes, the limit is %d", ErrTooLarge, len(e.Secrets), MaxSecretBytes)
+	}
+	err := errors.Join(
+		bounded("ID", e.ID, lifecycle.MaxIDBytes), bounded("URL", e.URL, MaxURLBytes), bounded("scheme", e.Scheme, lifecycle.MaxNameBytes),
+		bounded("agent", e.Agent, lifecycle.MaxNameBytes), bounded("base", e.Base, MaxURLBytes), bounded("principal", e.Principal, lifecycle.MaxIDBytes))
+	if err != nil {
+		return err
+	}
+	return e.Delivery.Check()
+}
+
+// Check bounds a delivery. Adapters call it first.
+func (d Delivery) Check() error {
+	if d.State != DeliveryActive && d.State != DeliveryGivenUp && d.State != DeliveryDisabled {
+		return fmt.Errorf("%q is no state of a delivery", d.State)
+	}
+	if len(d.Attempts) > MaxAttemptsKept {
+		return fmt.Errorf("%w: a delivery remembers %d attempts, the limit is %d", ErrTooLarge, len(d.Attempts), MaxAttemptsKept)
+	}
+	for _, a := range d.Attempts {
+		if err := bounded("attempt's error", a.Error, lifecycle.MaxReasonBytes); err != nil {
+			return err
+		}
+	}
+	return bounded("holder", d.Holder, lifecycle.MaxIDBytes)
+}
+
+func bounded(what, s string, limit int) error {
+	switch {
+	case len(s) > limit:
+		return fmt.Errorf("%w: an endpoint's %s has %d bytes, the limit is %d", ErrTooLarge, what, len(s), limit)
+	case !utf8.ValidString(s):
+		return fmt.Errorf("an endpoint's %s is not UTF-8", what)
+	}
+	return nil
+}
+
+func check(head lifecycle.Head, entries []lifecycle.Entry, after uint64, items, all int) error {
 	for i, e := range entries {
 		if want := after + uint64(i) + 1; e.Seq != want || e.Task != head.Task {
 			return fmt.Errorf("entry %d of task %s stands where entry %d of task %s belongs: entries follow without gap", e.Seq, e.Task, want, head.Task)

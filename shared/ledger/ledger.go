@@ -24,6 +24,7 @@ type Ledger interface {
 	Tasks
 	Effects
 	Tokens
+	Endpoints
 	Index
 	Feed
 }

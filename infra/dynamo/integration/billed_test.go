@@ -65,3 +65,12 @@ func (b *billed) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ..
 	}
 	return out, err
 }
+
+func (b *billed) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
+	out, err := b.API.DeleteItem(ctx, in, opts...)
+	if err == nil && out.ConsumedCapacity != nil {
+		b.add(*out.ConsumedCapacity)
+	}
+	return out, err
+}

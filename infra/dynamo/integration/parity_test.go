@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -95,6 +96,16 @@ func tell(t *testing.T, l ledger.Ledger) map[string]string {
 	do("cancel", func() (ledger.Result, error) {
 		return s.do(lifecycle.RequestCancel{Principal: "somebody"}, lifecycle.Source{Producer: "client"})
 	})
+	// In the clock's own zone and to the nanosecond: what is kept must be the same.
+	do("configure", func() (ledger.Result, error) {
+		e := ledger.Endpoint{ID: "one <é>", URL: "https://example.com/<é>", Secrets: []byte{0, 0xff}, CreatedAt: clock.Now(), Delivery: ledger.Delivery{DueAt: clock.Now()}}
+		other := ledger.Endpoint{ID: "other", URL: "https://example.com", CreatedAt: clock.Now()}
+		return ledger.Result{}, errors.Join(l.PutEndpoint(t.Context(), ref, e), l.PutEndpoint(t.Context(), ref, other))
+	})
+	do("deliver", func() (ledger.Result, error) {
+		d := ledger.Delivery{Revision: 1, Attempt: 1, NextAt: clock.Now(), DueAt: clock.Now(), LeaseUntil: clock.Now(), Attempts: []ledger.Attempt{{At: clock.Now(), Seq: 1}}}
+		return ledger.Result{}, errors.Join(l.Deliver(t.Context(), ref, "one <é>", d), l.Want(t.Context(), ref, "one <é>", 4, clock.Now()), l.Want(t.Context(), ref, "other", 5, clock.Now()))
+	})
 	do("complete", func() (ledger.Result, error) {
 		return s.report(lifecycle.Report{Verb: lifecycle.VerbComplete, Message: message(a2a.MessageRoleAgent, "done")})
 	})
@@ -128,6 +139,8 @@ func remains(t *testing.T, l ledger.Ledger, ref lifecycle.Ref, key ledger.Key) m
 	note("the key", keyNote, err)
 	parked, err := l.Parked(t.Context(), ref, 1)
 	note("the pause", parked, err)
+	endpoints, err := l.EndpointList(t.Context(), ref)
+	note("the endpoints", endpoints, err)
 	page, err := l.List(t.Context(), ledger.ListQuery{Tenant: ref.Tenant, Now: h.StatusAt})
 	note("the list", page, err)
 	return out

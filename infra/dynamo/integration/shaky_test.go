@@ -95,6 +95,14 @@ func (s *shaky) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...
 	return out, s.after(err)
 }
 
+func (s *shaky) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	if err := s.before(false); err != nil {
+		return nil, err
+	}
+	out, err := s.API.DeleteItem(ctx, in, opts...)
+	return out, s.after(err)
+}
+
 func (s *shaky) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	out, err := s.API.GetItem(ctx, in, opts...)
 	return out, s.after(err)

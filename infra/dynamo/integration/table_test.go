@@ -19,7 +19,7 @@ func TestCreateTables(t *testing.T) {
 		name     string
 		streamed bool
 		indexes  int
-	}{{names.Tasks, true, 3}, {names.Private, false, 0}} {
+	}{{names.Tasks, true, 3}, {names.Private, false, 1}} {
 		table, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &c.name})
 		if err != nil {
 			t.Fatal(err)

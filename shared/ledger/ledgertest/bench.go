@@ -140,6 +140,7 @@ type footprint struct {
 	Rejections []ledger.Rejected
 	Counts     ledger.Counts
 	Parked     ledger.Parked
+	Endpoints  []ledger.Endpoint
 }
 
 func (b *bench) footprint(ref lifecycle.Ref) footprint {
@@ -152,6 +153,7 @@ func (b *bench) footprint(ref lifecycle.Ref) footprint {
 	f.Rejections, errs[2] = b.ledger.Rejections(b.ctx, ref)
 	f.Counts, errs[3] = b.ledger.Counts(b.ctx, ref)
 	f.Parked, errs[4] = b.ledger.Parked(b.ctx, ref, 1)
+	f.Endpoints, errs[5] = b.ledger.EndpointList(b.ctx, ref)
 	b.ok(errors.Join(errs[:]...))
 	return f
 }

@@ -131,6 +131,45 @@ func TestFaultsStale(t *testing.T) {
 	}
 }
 
+// Endpoints fail like everything else: a delivery is refused though nothing has
+// changed, an answer is lost, and what is due may be stale.
+func TestFaultsOfEndpoints(t *testing.T) {
+	memory, task := created(t)
+	ref, at := task.Ref(), task.AcceptedAt
+	l := (&ledgertest.Faults{Plan: ledgertest.Plans(
+		ledgertest.On("PutEndpoint", ledgertest.FailAfter, 1), ledgertest.On("Want", ledgertest.FailBefore, 1), ledgertest.On("Deliver", ledgertest.Conflicted, 1),
+		ledgertest.On("Deliver", ledgertest.Retried, 3), ledgertest.On("DueDeliveries", ledgertest.Stale, 2), ledgertest.On("DeleteEndpoint", ledgertest.Doubled, 1),
+	)}).Ledger(memory)
+	next := func(revision uint64) ledger.Delivery { return ledger.Delivery{Revision: revision, DueAt: at} }
+	for i, c := range []struct{ err, want error }{
+		{l.PutEndpoint(t.Context(), ref, ledger.Endpoint{ID: "one", URL: "https://example.com"}), ledger.ErrUnavailable},
+		{l.Want(t.Context(), ref, "one", 1, at), ledger.ErrUnavailable},
+		{l.Deliver(t.Context(), ref, "one", next(1)), ledger.ErrDeliveryChanged},
+		{l.Deliver(t.Context(), ref, "one", next(1)), nil},
+		{l.Deliver(t.Context(), ref, "one", next(2)), ledger.ErrDeliveryChanged}, // its own success
+	} {
+		if !errors.Is(c.err, c.want) {
+			t.Errorf("call %d: error %v, want %v", i+1, c.err, c.want)
+		}
+	}
+	e, err := l.Endpoint(t.Context(), ref, "one")
+	if err != nil || e.Delivery.Revision != 2 || e.Delivery.Wanted != 0 {
+		t.Errorf("the endpoint is %+v (%v)", e, err)
+	}
+	for i, want := range []int{1, 1, 0} {
+		page, err := l.DueDeliveries(t.Context(), at, nil, 10)
+		if err != nil || len(page.Due) != want {
+			t.Errorf("due %d has %d endpoints (%v), want %d", i+1, len(page.Due), err, want)
+		}
+		if err := l.DeleteEndpoint(t.Context(), ref, "one"); err != nil {
+			t.Errorf("removing it: %v", err)
+		}
+	}
+	if all, err := l.EndpointList(t.Context(), ref); err != nil || len(all) != 0 {
+		t.Errorf("%d endpoints are left (%v)", len(all), err)
+	}
+}
+
 // One seed and one order of calls give the same faults, another seed others.
 func TestSeeded(t *testing.T) {
 	faults := func(seed uint64) string {

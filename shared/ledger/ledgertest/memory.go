@@ -33,6 +33,7 @@ type record struct {
 	counts     ledger.Counts
 	effects    map[effectName]lifecycle.Effect
 	parked     map[int]ledger.Parked
+	endpoints  map[string]ledger.Endpoint
 }
 
 type coordinate struct {
@@ -114,6 +115,10 @@ func (m *Memory) Create(ctx context.Context, c ledger.Creation) error {
 	r := &record{
 		artifacts: map[a2a.ArtifactID]lifecycle.Artifact{}, chunks: map[coordinate]ledger.ChunkReceipt{},
 		receipts: map[eventName]ledger.Receipt{}, effects: map[effectName]lifecycle.Effect{}, parked: map[int]ledger.Parked{},
+		endpoints: map[string]ledger.Endpoint{},
+	}
+	for _, e := range c.Endpoints {
+		r.newEndpoint(e)
 	}
 	m.tasks[ref] = r
 	m.append(r, c.Head, c.Entries)

@@ -17,6 +17,7 @@ var nameTests = []test{
 	{"receipts with look-alike names stay apart (I5)", nameReceipts},
 	{"effects with look-alike names stay apart (I7)", nameEffects},
 	{"artifacts with look-alike names stay apart (I6)", nameArtifacts},
+	{"endpoints with look-alike names stay apart", nameEndpoints},
 }
 
 func isNotFound(err error) bool { return errors.Is(err, ledger.ErrNotFound) }
@@ -154,4 +155,25 @@ func nameArtifacts(b *bench) {
 	loaded := b.task(t.Ref())
 	b.is("the number of artifacts", len(loaded.Arts), len(names))
 	b.is("the artifacts", loaded.Arts, t.Arts)
+}
+
+// nameEndpoints: a task has few of them, so there are several tasks.
+func nameEndpoints(b *bench) {
+	for names := range slices.Chunk(oddNames()[1:], ledger.MaxEndpoints) { // the rules give every endpoint an ID
+		t := b.submitted()
+		for _, id := range names {
+			b.put(t.Ref(), b.endpoint(id))
+		}
+		b.is("the number of endpoints", len(b.endpointsOf(t.Ref())), len(names))
+		want := make([]ledger.DeliveryCursor, 0, len(names))
+		for _, id := range names {
+			b.is(fmt.Sprintf("the endpoint %q", id), b.endpointOf(t.Ref(), id), b.endpoint(id))
+			want = append(want, dueFrom(t.Ref(), b.endpoint(id)))
+		}
+		b.wantDeliveries("all of them", want[0].DueAt, 3, want...)
+		for _, id := range names {
+			b.ok(b.ledger.DeleteEndpoint(b.ctx, t.Ref(), id))
+		}
+		b.wantEndpoints("what is left", t.Ref())
+	}
 }

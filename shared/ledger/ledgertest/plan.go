@@ -18,7 +18,7 @@ const (
 	// FailAfter answers ErrUnavailable; the call was done.
 	FailAfter
 	// Conflicted answers a *Conflict with the present head, though nothing has
-	// changed (Commit, MarkCancel, Intend).
+	// changed (Commit, MarkCancel, Intend), or ErrDeliveryChanged (Deliver).
 	Conflicted
 	// Retried does the call twice and gives the second answer, as a transport does
 	// that repeats what it had no answer to.
@@ -29,7 +29,7 @@ const (
 	// Delayed calls Faults.Delay first.
 	Delayed
 	// Stale gives the answer that the same question got last, and an empty one the
-	// first time (List, Count, Due).
+	// first time (List, Count, Due, DueDeliveries).
 	Stale
 )
 

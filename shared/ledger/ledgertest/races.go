@@ -20,4 +20,10 @@ var raceTests = []test{
 	{"a new generation against a grant", restartGrant.run},
 	{"a parking execution against the answer", parkAnswer.run},
 	{"many writers of one task", manyWriters.run},
+	{"two senders of one endpoint", twoSenders.run},
+	{"more is wanted against going idle (I11)", wantIdle.run},
+	{"a configuration against a removal", putDelete.run},
+	{"a delivery against a removal", deliverDelete.run},
+	{"many who want more, a configuration and a delivery", manyWanting.run},
+	{"the last places for endpoints", lastPlaces.run},
 }

@@ -31,6 +31,8 @@ func topics() []topic {
 		{"watch", watchTests},
 		{"effects", effectTests},
 		{"tokens", tokenTests},
+		{"endpoints", endpointTests},
+		{"deliveries", deliveryTests},
 		{"list", listTests},
 		{"due", dueTests},
 		{"feed", feedTests},

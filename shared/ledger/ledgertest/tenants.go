@@ -29,6 +29,7 @@ func (b *bench) rich() lifecycle.Task {
 	b.ok(b.ledger.Reject(b.ctx, t.Ref(), b.refused(1, lifecycle.FenceLost)))
 	_, err = b.ledger.Park(b.ctx, t.Ref(), 1, ledger.Token{Value: "token", Generation: 1})
 	b.ok(err)
+	b.put(t.Ref(), b.endpoint("endpoint"))
 	return b.task(t.Ref())
 }
 
@@ -65,6 +66,10 @@ func (b *bench) answers(ref lifecycle.Ref) map[string]string {
 	note("EffectList", len(effects), err)
 	parked, err := l.Parked(b.ctx, ref, 1)
 	note("Parked", parked, err)
+	_, err = l.Endpoint(b.ctx, ref, "endpoint")
+	note("Endpoint", "", err)
+	endpoints, err := l.EndpointList(b.ctx, ref)
+	note("EndpointList", len(endpoints), err)
 	ended, end := context.WithCancel(b.ctx)
 	end()
 	if err := l.Watch(ended, ref, 1000); !errors.Is(err, context.Canceled) {
@@ -97,17 +102,21 @@ func tenantWrites(b *bench) {
 	l := b.ledger
 	b.untouched(t.Ref(), "a stranger's writes", func() {
 		for method, err := range map[string]error{
-			"Commit":     l.Commit(b.ctx, c),
-			"MarkCancel": l.MarkCancel(b.ctx, foreign, lifecycle.CancelMark{}, t.Fence, "op-foreign"),
-			"Hit":        l.Hit(b.ctx, foreign, "client", "event"),
-			"Reject":     l.Reject(b.ctx, foreign, b.refused(2, lifecycle.FenceLost)),
-			"Intend":     l.Intend(b.ctx, foreign, effect),
+			"Commit":      l.Commit(b.ctx, c),
+			"MarkCancel":  l.MarkCancel(b.ctx, foreign, lifecycle.CancelMark{}, t.Fence, "op-foreign"),
+			"Hit":         l.Hit(b.ctx, foreign, "client", "event"),
+			"Reject":      l.Reject(b.ctx, foreign, b.refused(2, lifecycle.FenceLost)),
+			"Intend":      l.Intend(b.ctx, foreign, effect),
+			"PutEndpoint": l.PutEndpoint(b.ctx, foreign, b.endpoint("endpoint")),
+			"Want":        l.Want(b.ctx, foreign, "endpoint", 9, b.clock.Now()),
+			"Deliver":     l.Deliver(b.ctx, foreign, "endpoint", ledger.Delivery{Cursor: 9, Revision: 1}),
 		} {
 			b.want(method, err, ledger.ErrNotFound)
 		}
 		if err := l.Settle(b.ctx, foreign, effect); !isNotFound(err) && !errors.Is(err, ledger.ErrEffectChanged) {
 			b.Fatalf("Settle: error %v, want it refused", err)
 		}
+		b.ok(l.DeleteEndpoint(b.ctx, foreign, "endpoint"))
 		// Parking for a task that does not exist may be refused or harmless.
 		_, err := l.Park(b.ctx, foreign, 1, ledger.Token{Value: "foreign", Generation: 9})
 		if err != nil && !isNotFound(err) {

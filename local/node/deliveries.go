@@ -1,0 +1,221 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/push"
+	"github.com/holdfast-a2a/holdfast/shared/webhook"
+)
+
+const (
+	// deliverers is how many deliveries this process makes side by side.
+	deliverers = 32
+	// deliveryBudget is how long one call of the sender may go on; it is called again.
+	deliveryBudget = time.Minute
+)
+
+// deliveries brings webhooks what this process commits, as it commits it. What it does
+// not see (the commits of other processes, of an earlier life) the sweep finds.
+type deliveries struct {
+	ctx     context.Context
+	config  push.Config
+	sender  *webhook.Sender
+	sweeper *webhook.Sweeper
+	slots   chan struct{}
+	done    sync.WaitGroup
+
+	mu      sync.Mutex
+	stopped bool
+	// tasks are those that have endpoints, as far as is known here.
+	tasks map[lifecycle.Ref]bool
+	// busy are the endpoints that are delivered to, or wait for their next attempt.
+	busy map[ledger.DueDelivery]bool
+}
+
+func newDeliveries(ctx context.Context, c push.Config) (*deliveries, error) {
+	sender, err := c.Sender(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := &deliveries{
+		ctx: ctx, config: c, sender: sender, slots: make(chan struct{}, deliverers),
+		tasks: map[lifecycle.Ref]bool{}, busy: map[ledger.DueDelivery]bool{},
+	}
+	d.sweeper = c.Sweeper(sender, func(_ context.Context, at ledger.DueDelivery) error {
+		d.deliver(at)
+		return nil
+	})
+	return d, nil
+}
+
+// recall learns which tasks have endpoints, when a process begins. With the proof that
+// every earlier sender is gone it takes their leases: they would be waited for.
+func (d *deliveries) recall(sendersGone bool) error {
+	end := d.sender.Now().Add(lifecycle.DefaultLife + lifecycle.MaxPause)
+	var after *ledger.DeliveryCursor
+	for {
+		page, err := d.config.Ledger.DueDeliveries(d.ctx, end, after, 500)
+		if err != nil {
+			return err
+		}
+		for _, at := range page.Due {
+			d.expect(at.Ref)
+			if !sendersGone {
+				continue
+			}
+			if err := d.free(at); err != nil {
+				return err
+			}
+		}
+		if after = page.Next; after == nil {
+			return nil
+		}
+	}
+}
+
+// free ends the lease of a sender that is gone. What it was at is tried again at once.
+func (d *deliveries) free(at ledger.DueDelivery) error {
+	e, err := d.config.Ledger.Endpoint(d.ctx, at.Ref, at.ID)
+	if err != nil || e.Delivery.Holder == "" {
+		return ignore(err)
+	}
+	now := d.sender.Now()
+	freed := e.Delivery
+	freed.Holder, freed.LeaseUntil, freed.NextAt, freed.DueAt = "", time.Time{}, now, now
+	freed.Revision++
+	return ignore(d.config.Ledger.Deliver(d.ctx, at.Ref, at.ID, freed))
+}
+
+// ignore drops what says that somebody else has seen to it.
+func ignore(err error) error {
+	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrDeliveryChanged) {
+		return nil
+	}
+	return err
+}
+
+func (d *deliveries) expect(ref lifecycle.Ref) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tasks[ref] = true
+}
+
+// committed is told of every commit with entries. It does not wait for what follows.
+func (d *deliveries) committed(h lifecycle.Head) {
+	d.mu.Lock()
+	known := d.tasks[h.Ref()]
+	if known && h.Terminal() {
+		delete(d.tasks, h.Ref())
+	}
+	d.mu.Unlock()
+	if !known {
+		return
+	}
+	d.spawn(func() {
+		due, err := push.Hint(d.ctx, d.sender, h.Ref(), h.Seq)
+		if err != nil && d.ctx.Err() == nil {
+			d.sender.Logger.Warn("endpoints were not told; the sweep will", "task", h.Task, "error", err)
+		}
+		for _, at := range due {
+			d.deliver(at)
+		}
+	})
+}
+
+// deliver brings an endpoint what it lacks, and stays with it while its deliveries
+// fail, until it has everything or takes no more.
+func (d *deliveries) deliver(at ledger.DueDelivery) {
+	d.mu.Lock()
+	taken := d.busy[at]
+	d.busy[at] = true
+	d.mu.Unlock()
+	if taken { // who delivers looks again before it rests
+		return
+	}
+	d.spawn(func() {
+		for d.once(at) {
+		}
+	})
+}
+
+// spawn runs something beside the rest, unless this has stopped.
+func (d *deliveries) spawn(run func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.stopped {
+		d.done.Go(run)
+	}
+}
+
+// stop waits for what runs. The context has ended.
+func (d *deliveries) stop() {
+	d.mu.Lock()
+	d.stopped = true
+	d.mu.Unlock()
+	d.done.Wait()
+}
+
+// once calls the sender, waits as long as it says, and reports whether to call it again.
+func (d *deliveries) once(at ledger.DueDelivery) bool {
+	var result webhook.Result
+	var err error
+	select {
+	case d.slots <- struct{}{}:
+		result, err = d.sender.Send(d.ctx, at, deliveryBudget)
+		<-d.slots
+	case <-d.ctx.Done():
+	}
+	if err != nil && d.ctx.Err() == nil {
+		d.sender.Logger.Warn("a delivery was broken off; the sweep goes on with it", "task", at.Ref.Task, "endpoint", at.ID, "error", err)
+	}
+	if err != nil || d.ctx.Err() != nil || result.Word != webhook.Wait {
+		d.mu.Lock()
+		delete(d.busy, at)
+		d.mu.Unlock()
+		return false
+	}
+	pause := time.NewTimer(time.Duration(result.Seconds) * time.Second)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-d.ctx.Done():
+	}
+	return true
+}
+
+// noticing is the ledger of a process that tells its deliveries what was committed.
+type noticing struct {
+	ledger.Ledger
+
+	deliveries *deliveries
+}
+
+// Create implements ledger.Tasks.
+func (n *noticing) Create(ctx context.Context, c ledger.Creation) error {
+	err := n.Ledger.Create(ctx, c)
+	if err == nil && len(c.Endpoints) > 0 {
+		n.deliveries.expect(c.Head.Ref())
+		n.deliveries.committed(c.Head)
+	}
+	return err
+}
+
+// Commit implements ledger.Tasks.
+func (n *noticing) Commit(ctx context.Context, c ledger.Commit) error {
+	err := n.Ledger.Commit(ctx, c)
+	if err == nil && len(c.Entries) > 0 {
+		n.deliveries.committed(c.Head)
+	}
+	return err
+}
+
+// PutEndpoint implements ledger.Endpoints.
+func (n *noticing) PutEndpoint(ctx context.Context, ref lifecycle.Ref, e ledger.Endpoint) error {
+	n.deliveries.expect(ref)
+	return n.Ledger.PutEndpoint(ctx, ref, e)
+}
