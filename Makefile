@@ -14,7 +14,7 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 .PHONY: help run test race check lint fix fuzz golden bench bench-smoke demo readme build clean check-test \
-	template integration deploy-test cost build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
+	template integration deploy-test cost conformance interop build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,6 +104,12 @@ cost: ## count what a task costs on AWS, against its ceilings, with a DynamoDB-c
 integration: ## the adapters, and the compiled functions, against a DynamoDB-compatible server that this installs
 	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \
 	go test -count=1 -v -timeout 20m ./infra/dynamo/integration ./infra/blobs/integration ./infra/integration
+
+conformance: ## the table of the specification's MUSTs, each with its test; with TCK_DIR the A2A compatibility kit as well
+	go run ./local/conformance
+
+interop: ## the official Python, JavaScript and Go clients against a running server; installs what it needs
+	go run ./local/interop
 
 clean: ## remove what was built; keeps .holdfast, where your tasks are
 	rm -rf dist

@@ -94,8 +94,8 @@ func (c *call) card(more []a2a.AgentSkill) card {
 		skills = append([]a2a.AgentSkill{{ID: c.agent.Name, Name: c.agent.Name, Description: c.agent.Description}}, more...)
 	}
 	for i, s := range skills {
-		if s.Tags == nil {
-			skills[i].Tags = []string{}
+		if len(s.Tags) == 0 { // so have a skill's tags
+			skills[i].Tags = []string{c.agent.Name}
 		}
 	}
 	schemes, requirements := security(c.Callers.Schemes())

@@ -42,7 +42,7 @@ var kinds = []kind{
 	{err: auth.ErrForbidden, code: -31403, status: 403, rpc: "PERMISSION_DENIED", reason: "UNAUTHORIZED", outright: true},
 	{err: errOrigin, code: -31403, status: 403, rpc: "PERMISSION_DENIED", reason: "CROSS_ORIGIN", outright: true},
 	{err: errTooLarge, code: -32600, status: 413, rpc: "INVALID_ARGUMENT", reason: "REQUEST_TOO_LARGE", outright: true},
-	{err: errMediaType, code: -32005, status: 415, rpc: "INVALID_ARGUMENT", reason: "CONTENT_TYPE_NOT_SUPPORTED", outright: true},
+	{err: errMediaType, code: -32005, status: 415, rpc: "INVALID_ARGUMENT", reason: "UNSUPPORTED_MEDIA_TYPE", outright: true},
 	{err: errMethod, code: -32600, status: 405, rpc: "UNIMPLEMENTED", reason: "METHOD_NOT_ALLOWED", outright: true},
 	{err: errRoute, code: -32601, status: 404, rpc: "NOT_FOUND", reason: "METHOD_NOT_FOUND", outright: true},
 	{err: a2a.ErrTaskNotFound, code: -32001, status: 404, rpc: "NOT_FOUND", reason: "TASK_NOT_FOUND"},

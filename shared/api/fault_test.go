@@ -37,7 +37,7 @@ var (
 	unauthenticated      = wanted{"UNAUTHENTICATED", -31401, 401, 401, "UNAUTHENTICATED"}
 	unauthorized         = wanted{"UNAUTHORIZED", -31403, 403, 403, "PERMISSION_DENIED"}
 	tooLarge             = wanted{"REQUEST_TOO_LARGE", -32600, 413, 413, "INVALID_ARGUMENT"}
-	mediaType            = wanted{"CONTENT_TYPE_NOT_SUPPORTED", -32005, 415, 415, "INVALID_ARGUMENT"}
+	mediaType            = wanted{"UNSUPPORTED_MEDIA_TYPE", -32005, 415, 415, "INVALID_ARGUMENT"}
 	internalError        = wanted{"INTERNAL_ERROR", -32603, 200, 500, "INTERNAL"}
 	unavailable          = wanted{"UNAVAILABLE", -32603, 200, 503, "UNAVAILABLE"}
 )
