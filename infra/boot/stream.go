@@ -45,9 +45,9 @@ func (p process) stream() (Streaming, error) {
 // an endpoint should be, so none of that does harm.
 //
 // A record that cannot be read is named by its sequence number, not its event ID
-// (Lambda, "Reporting batch item failures"). Lambda delivers the batch again from the
-// first such one on, and splits it, until the record alone is left and goes to the
-// failure queue: it blocks nothing but itself.
+// (Lambda, "Reporting batch item failures"). Lambda delivers again what begins with the
+// first such one, and gives it up in the end. What stands behind it was handled at the
+// first delivery already, and is at each: a poisoned record blocks nothing but itself.
 func following(logger *slog.Logger, deliver func(context.Context, *hints) ([]string, error)) Streaming {
 	return func(ctx context.Context, b Batch) (events.DynamoDBEventResponse, error) {
 		failures := []events.DynamoDBBatchItemFailure{} // Lambda takes null for a failed batch

@@ -85,6 +85,33 @@ func TestLostLeaseStopsTheStep(t *testing.T) {
 	})
 }
 
+// The same for a sub-step, whose own context ends with the lease: the rejection is kept
+// all the same (case 14).
+func TestLateSubStepIsKeptAsRejection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, steps(func(ctx context.Context, tk task) (agent.Next, error) {
+			<-time.NewTimer(8 * time.Second).C // after the lease was lost, before the renewal that finds it
+			tk.Report("late")
+			return agent.Next{}, tk.Commit(ctx)
+		}))
+		time.AfterFunc(5*time.Second, func() {
+			if err := d.do(lifecycle.Restart{HolderGone: true}); err != nil {
+				t.Error(err)
+			}
+			if err := d.do(lifecycle.Grant{Holder: "e2", Generation: 2, Lease: time.Hour}); err != nil {
+				t.Error(err)
+			}
+		})
+		if out := d.invoke(10 * time.Minute); out.Word != lifecycle.WordDone {
+			t.Errorf("outcome %+v, want done: another generation has the task", out)
+		}
+		kept, err := d.ledger.Rejections(t.Context(), d.ref)
+		if err != nil || len(kept) != 1 || kept[0].Reason != lifecycle.FenceLost || !strings.HasPrefix(kept[0].Detail, string(lifecycle.VerbSubStep)) {
+			t.Errorf("rejections %+v, %v; want one fence-lost of a sub-step", kept, err)
+		}
+	})
+}
+
 // A cancellation is met at the next renewal at the latest, and at once by a
 // commit. The request is in the history before the end.
 func TestCancelIsMet(t *testing.T) {

@@ -23,6 +23,9 @@ var (
 	errReturned   = errors.New("the step has returned")
 )
 
+// rejectTime bounds the record of what came too late. Nothing depends on it.
+const rejectTime = 5 * time.Second
+
 // trouble marks an error of the infrastructure on its way through an agent's
 // step: it is no failed attempt.
 type trouble struct{ err error }
@@ -175,9 +178,11 @@ func (s *session) report(ctx context.Context, rep lifecycle.Report) error {
 	}
 	switch r.Reason {
 	case lifecycle.FenceLost, lifecycle.PostTerminal:
-		s.stop(errLost)
+		s.stop(errLost) // the context may be the step's, which this ends
+		keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), rejectTime)
+		defer cancel()
 		late := ledger.Rejected{At: lifecycle.Millis(s.Authority.Now()), Producer: "runner", Reason: r.Reason, Detail: string(rep.Verb) + ": " + r.Detail, Fence: s.fence}
-		return errors.Join(errLost, s.Authority.Ledger.Reject(ctx, s.in.Ref, late))
+		return errors.Join(errLost, s.Authority.Ledger.Reject(keep, s.in.Ref, late))
 	case lifecycle.PauseExpired:
 		s.stop(errLost)
 		return errLost
