@@ -24,6 +24,7 @@ func machines() []machine {
 	}
 }
 
+// Case 29: one of the rules is that every state that waits for a callback has a time limit, so that a dropped one does not hang for ever.
 func TestDefinitionsKeepTheRules(t *testing.T) {
 	for _, m := range machines() {
 		for _, violation := range check(t, m) {

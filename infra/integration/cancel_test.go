@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/holdfast-a2a/holdfast/infra/lambdahost"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -30,12 +28,7 @@ func TestCancelAgainstComplete(t *testing.T) {
 	t.Parallel()
 	n, c := rounds(t), newChance(t)
 	s := newStack(t, plan{processes: racers})
-	other := lambdahost.New(lambdahost.Config{
-		Binary: built(t, current).binary(fnAPI), Name: "other", Env: s.environment(fnAPI), Processes: racers, Logs: s.logs.of("other"), Now: time.Now,
-	})
-	t.Cleanup(other.Close)
-	witness := httptest.NewServer(s.front(other))
-	t.Cleanup(witness.Close)
+	witness := s.door(s.beside(fnAPI, "other"))
 	auth := newAuthority(dynamoEndpoint, s.tables)
 
 	began := time.Now()
@@ -50,7 +43,7 @@ func TestCancelAgainstComplete(t *testing.T) {
 	for range racers {
 		workers.Go(func() {
 			for range turns {
-				state, err := raceCancel(t, auth, s.url, witness.URL, c.of(raceSteps+1))
+				state, err := raceCancel(t, auth, s.url, witness, c.of(raceSteps+1))
 				if err != nil {
 					t.Error(err)
 					return

@@ -9,7 +9,9 @@
 // Ours in the place of AWS: API Gateway is lambdahost's front. Step Functions is a
 // small front that speaks its protocol (AWS JSON 1.0) over local/asl, which interprets
 // statemachine/task.asl.json. The schedule is a ticker, the stream mapping a reader of
-// the table's stream that calls the stream function with the records as they are.
+// the table's stream that calls the stream function with the records as they are. Where a
+// test says trial, the functions are built with the agent of testdata/trial in the place
+// of hello.
 //
 // Nothing sleeps: every wait is for a condition and has a deadline. What is random is
 // drawn from a seed that is printed. The tests need the addresses of the server:

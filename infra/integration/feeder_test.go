@@ -32,8 +32,13 @@ func newFeeder(s *stack) *feeder {
 	return &feeder{stack: s, arn: aws.ToString(out.Streams[0].StreamArn), iterators: map[string]*string{}}
 }
 
-// feed reads what has come since the last time and hands it on.
+// feed hands on what has come since the last time.
 func (f *feeder) feed(ctx context.Context) error {
+	return f.each(ctx, func(records []types.Record) error { return f.deliver(ctx, records) })
+}
+
+// each reads what has come since the last time, in batches.
+func (f *feeder) each(ctx context.Context, take func([]types.Record) error) error {
 	d, err := streamClient.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &f.arn})
 	if err != nil {
 		return err
@@ -58,7 +63,7 @@ func (f *feeder) feed(ctx context.Context) error {
 			if len(out.Records) == 0 {
 				break
 			}
-			if err := f.deliver(ctx, out.Records); err != nil {
+			if err := take(out.Records); err != nil {
 				return err
 			}
 		}

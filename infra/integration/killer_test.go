@@ -173,8 +173,6 @@ func newKiller(t *testing.T, c *chance, budget *atomic.Int64) *killer {
 		ledger: newProxy(t, dynamoEndpoint, k.meet), refused: k.refused, invocation: shortInvocation, sweep: shortSweep,
 		env: []string{"HOLDFAST_LEASE=1500ms", "HOLDFAST_RENEWAL=500ms", "HOLDFAST_GRACE=200ms"},
 	})
-	k.outside.mu.Lock()
-	k.outside.every = func(r *http.Request, act func()) bool { return k.strike(r.Method == http.MethodPost, act) }
-	k.outside.mu.Unlock()
+	k.outside.meet(func(r *http.Request, act func()) bool { return k.strike(r.Method == http.MethodPost, act) })
 	return k
 }

@@ -49,6 +49,13 @@ func (o *outside) renew(t *testing.T) {
 	o.now = fresh
 }
 
+// meet lets every decide about each request from now on.
+func (o *outside) meet(every func(r *http.Request, act func()) bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.every = every
+}
+
 // ServeHTTP implements http.Handler.
 func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mu.Lock()

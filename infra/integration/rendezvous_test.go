@@ -23,7 +23,7 @@ const (
 	comesAfter  = "after the token is stored"
 )
 
-// The rendezvous of token and answer: Step Functions issues the token, one process
+// Case 30, the rendezvous of token and answer: Step Functions issues the token, one process
 // stores it, another one commits the answer, and both reach DynamoDB through a proxy
 // that answers with conflicts and throttling and loses requests and replies. Whenever
 // the answer comes, it is taken, and it is taken once.

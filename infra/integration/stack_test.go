@@ -32,6 +32,7 @@ type plan struct {
 	build  func() (build, error) // of all functions; nil: the current one
 	env    []string              // beside the usual variables, which it may change
 	ledger string                // address of DynamoDB for the step function; empty: the server itself
+	blobs  string                // of S3, likewise
 	// invocation is how long the functions of the state machine may run.
 	invocation time.Duration
 	// sweep is how often the sweep runs.
@@ -87,14 +88,14 @@ func newStack(t *testing.T, p plan) *stack {
 
 // environment is what the template sets for a function.
 func (s *stack) environment(name string) []string {
-	endpoint := dynamoEndpoint
+	endpoint, objects := dynamoEndpoint, blobsEndpoint
 	if name == fnStep {
-		endpoint = cmp.Or(s.plan.ledger, endpoint)
+		endpoint, objects = cmp.Or(s.plan.ledger, endpoint), cmp.Or(s.plan.blobs, objects)
 	}
 	env := []string{
 		"HOLDFAST_TASKS_TABLE=" + s.tables.Tasks, "HOLDFAST_PRIVATE_TABLE=" + s.tables.Private, "HOLDFAST_BLOBS_BUCKET=" + s.bucket,
 		"HOLDFAST_STATE_MACHINE=" + machineARN, "HOLDFAST_SYSTEMS_URL=" + s.outside.url, "HOLDFAST_RESERVE=1s", "HOLDFAST_GRACE=1s",
-		"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint, "AWS_ENDPOINT_URL_S3=" + blobsEndpoint, "AWS_ENDPOINT_URL_SFN=" + s.machine.url,
+		"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint, "AWS_ENDPOINT_URL_S3=" + objects, "AWS_ENDPOINT_URL_SFN=" + s.machine.url,
 	}
 	if name == fnAPI {
 		sum := sha256.Sum256([]byte(apiKey))
@@ -106,16 +107,43 @@ func (s *stack) environment(name string) []string {
 // deploy puts a function, or another build of one, in its place. Invocations that
 // run are ended with their processes.
 func (s *stack) deploy(name string, b build) {
-	f := lambdahost.New(lambdahost.Config{
-		Binary: b.binary(name), Name: name, Env: s.environment(name), Processes: s.plan.processes, Logs: s.logs.of(name), Now: time.Now,
-	})
-	s.mu.Lock()
-	old := s.functions[name]
-	s.functions[name] = f
-	s.mu.Unlock()
-	if old != nil {
+	if old := s.swap(name, s.host(name, name, b)); old != nil {
 		old.Close()
 	}
+}
+
+// host is a function under a name of its own in the logs; env is beside what the
+// template sets.
+func (s *stack) host(name, log string, b build, env ...string) *lambdahost.Function {
+	return lambdahost.New(lambdahost.Config{
+		Binary: b.binary(name), Name: log, Env: append(s.environment(name), env...), Processes: s.plan.processes, Logs: s.logs.of(log), Now: time.Now,
+	})
+}
+
+// beside is another function of the same build, which shares no memory with the one
+// that is in its place, and ends with the test.
+func (s *stack) beside(name, log string, env ...string) *lambdahost.Function {
+	s.Helper()
+	f := s.host(name, log, built(s.T, s.plan.build), env...)
+	s.Cleanup(f.Close)
+	return f
+}
+
+// swap puts a function in a place and gives the one that was there, whose invocations
+// go on.
+func (s *stack) swap(name string, f *lambdahost.Function) *lambdahost.Function {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.functions[name]
+	s.functions[name] = f
+	return old
+}
+
+// door is the address of an api function.
+func (s *stack) door(f *lambdahost.Function) string {
+	server := httptest.NewServer(s.front(f))
+	s.Cleanup(server.Close)
+	return server.URL
 }
 
 func (s *stack) function(name string) *lambdahost.Function {
