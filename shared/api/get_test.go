@@ -146,3 +146,38 @@ func TestPartsSurvive(t *testing.T) {
 		}
 	})
 }
+
+// The extension: a task that has ended, and its last update, carry the receipt, which
+// is the terminal entry's: sequence, chain and manifest. No other update does.
+func TestReceipt(t *testing.T) {
+	both(t, nil, func(w *world, c client) {
+		t := w.t
+		s := c.open("SendStreamingMessage", object{"message": message("m-1", "do it")})
+		id := text(s.must().body, "task.id")
+		w.must(id, story()...)
+		events := s.rest()
+		last := w.head(id)
+		entries, err := w.ledger.Entries(t.Context(), w.ref(id), last.Seq-1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ending, err := entries[0].Event()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := encode(t, object{"sequence": last.Seq, "digest": last.Chain, "manifest": ending.Ending.ManifestDigest})
+		of := func(v any) string {
+			metadata, _ := dig(v, "metadata").(object)
+			own, _ := metadata[lifecycle.ExtensionURI].(object)
+			return encode(t, own["receipt"])
+		}
+		for i, e := range events {
+			if got := of(e.update()); (i == len(events)-1) != (got == want) {
+				t.Errorf("update %s of %d has the receipt %s", e.id, len(events), got)
+			}
+		}
+		if got := of(c.ok("GetTask", object{"id": id})); got != want {
+			t.Errorf("the task has the receipt %s, want %s", got, want)
+		}
+	})
+}

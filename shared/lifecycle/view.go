@@ -17,6 +17,8 @@ type View struct {
 
 	fold Task
 	task a2a.Task
+	// manifest is the digest of the manifest with which the task has ended.
+	manifest Digest
 }
 
 // NewView begins a view of a task.
@@ -39,6 +41,9 @@ func (v *View) Add(e Entry) (a2a.Event, error) {
 	}
 	before := v.fold.State
 	v.fold = next
+	if ev.Ending != nil {
+		v.manifest = ev.Ending.ManifestDigest
+	}
 	msg := v.message(ev.Message, e.Seq)
 	switch ev.Type {
 	case TypeSubmitted:
@@ -74,7 +79,7 @@ func (v *View) supersede() {
 
 func (v *View) status(msg *a2a.Message, e Entry) a2a.Event {
 	at := v.fold.StatusAt
-	meta, _ := stamp(e.Seq, e.Chain)
+	meta, _ := v.stamp(e.Seq, e.Chain)
 	v.task.Status = a2a.TaskStatus{State: v.fold.State, Message: msg, Timestamp: &at}
 	return &a2a.TaskStatusUpdateEvent{TaskID: v.task.ID, ContextID: v.task.ContextID, Status: v.task.Status, Metadata: meta}
 }
@@ -93,7 +98,7 @@ func (v *View) chunk(c *Chunk, e Entry) a2a.Event {
 	default:
 		v.task.Artifacts[i].Parts = append(v.task.Artifacts[i].Parts, part)
 	}
-	meta, own := stamp(e.Seq, e.Chain)
+	meta, own := v.stamp(e.Seq, e.Chain)
 	own["revision"], own["number"], own["checksum"] = c.Revision, c.Number, string(c.Checksum)
 	return &a2a.TaskArtifactUpdateEvent{
 		TaskID: v.task.ID, ContextID: v.task.ContextID, Artifact: artifact,
@@ -112,7 +117,7 @@ func (v *View) Task() *a2a.Task {
 		whole.Parts = slices.Clone(a.Parts)
 		t.Artifacts = append(t.Artifacts, &whole)
 	}
-	meta, own := stamp(v.fold.Seq, v.fold.Chain)
+	meta, own := v.stamp(v.fold.Seq, v.fold.Chain)
 	t.Metadata = meta
 	if p := v.fold.Pause; p != nil {
 		own["pause"], own["pauseDeadline"] = p.Number, p.DeadlineAt.Format("2006-01-02T15:04:05.000Z07:00")
@@ -121,9 +126,12 @@ func (v *View) Task() *a2a.Task {
 }
 
 // stamp is the metadata that every task and update carries, and what in it is
-// the extension's.
-func stamp(seq uint64, digest Digest) (metadata, own map[string]any) {
+// the extension's. With the last entry comes the receipt of the whole task.
+func (v *View) stamp(seq uint64, digest Digest) (metadata, own map[string]any) {
 	own = map[string]any{"sequence": seq, "digest": string(digest)}
+	if v.manifest != "" {
+		own["receipt"] = map[string]any{"sequence": seq, "digest": string(digest), "manifest": string(v.manifest)}
+	}
 	return map[string]any{ExtensionURI: own}, own
 }
 
