@@ -163,7 +163,11 @@ func newToken() string { return fmt.Sprintf("%0*s", tokenBytes, newID()) }
 func offered(known *catalog.Catalog) (out []api.Agent) {
 	for _, name := range known.Names() {
 		current, _ := known.Current(name)
-		out = append(out, api.Agent{Name: name, Version: current.Version(), FirstStep: current.First(), Validate: current.Check, KeyedByMessageID: current.Keyed()})
+		card := current.Card()
+		out = append(out, api.Agent{
+			Name: name, Version: current.Version(), FirstStep: current.First(), InputModes: card.InputModes, OutputModes: card.OutputModes,
+			Validate: current.Check, KeyedByMessageID: current.Keyed(),
+		})
 	}
 	return out
 }

@@ -75,13 +75,20 @@ func (r *reader) webhook(v value, at string, task a2a.TaskID) *webhook {
 		r.name(w.id, at+"id", lifecycle.MaxIDBytes)
 	}
 	r.name(w.url, at+"url", ledger.MaxURLBytes)
-	for name, text := range map[string]string{"token": w.token, "authentication.scheme": w.scheme, "authentication.credentials": w.credentials} {
-		// They become header fields: what could begin another one is refused.
-		if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) || len(text) > ledger.MaxSecretBytes/4 {
-			r.wrong(at+name, "must be at most %d printable ASCII characters", ledger.MaxSecretBytes/4)
-		}
+	r.field(w.token, at+"token", ledger.MaxSecretBytes/4)
+	r.field(w.credentials, at+"authentication.credentials", ledger.MaxSecretBytes/4)
+	r.field(w.scheme, at+"authentication.scheme", lifecycle.MaxNameBytes)
+	if strings.Contains(w.scheme, " ") {
+		r.wrong(at+"authentication.scheme", "must be one word, such as Bearer")
 	}
 	return w
+}
+
+// field checks what becomes a header field: what could begin another one is refused.
+func (r *reader) field(text, name string, limit int) {
+	if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) || len(text) > limit {
+		r.wrong(name, "must be at most %d printable ASCII characters", limit)
+	}
 }
 
 // pushParams reads what names a task and, where it is wanted, one of its endpoints.
@@ -161,13 +168,17 @@ func (c *call) endpoint(ctx context.Context, ref lifecycle.Ref, w *webhook, id s
 		r.wrong("url", "%s", clip(err.Error()))
 		return ledger.Endpoint{}, r.err()
 	}
+	base := c.base()
+	if len(base) > ledger.MaxURLBytes {
+		return ledger.Endpoint{}, refuse(a2a.ErrInvalidRequest, "The address by which this agent was reached has more than %d bytes.", ledger.MaxURLBytes)
+	}
 	secrets, err := c.Push.Seal(ctx, ref, id, w.url, w.token, w.credentials)
 	if err != nil {
 		return ledger.Endpoint{}, err
 	}
 	now := lifecycle.Millis(c.Now())
 	return ledger.Endpoint{
-		ID: id, URL: w.url, Scheme: w.scheme, Secrets: secrets, Agent: c.agent.Name, Base: c.base(), Principal: c.principal(), CreatedAt: now,
+		ID: id, URL: w.url, Scheme: w.scheme, Secrets: secrets, Agent: c.agent.Name, Base: base, Principal: c.principal(), CreatedAt: now,
 		Delivery: ledger.Delivery{Cursor: after, Wanted: after, DueAt: now.Add(lookAfter)},
 	}, nil
 }

@@ -158,6 +158,8 @@ func TestWebhookIsChecked(t *testing.T) {
 			"http":        {"url": "http://a.example/"},
 			"long url":    {"url": "https://a.example/" + strings.Repeat("x", ledger.MaxURLBytes)},
 			"no scheme":   {"url": "https://a.example/", "authentication": object{"credentials": planted}},
+			"long scheme": {"url": "https://a.example/", "authentication": object{"scheme": strings.Repeat("B", 65)}},
+			"two words":   {"url": "https://a.example/", "authentication": object{"scheme": "Bearer x"}},
 			"a header":    {"url": "https://a.example/", "token": "x\r\nHost: b"},
 			"credentials": {"url": "https://a.example/", "authentication": object{"scheme": "Bearer", "credentials": "é"}},
 			"no string":   {"url": 1},

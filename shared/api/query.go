@@ -72,6 +72,11 @@ func query(raw string) (url.Values, error) {
 	if err != nil {
 		return nil, refuse(a2a.ErrInvalidParams, "The query is not well-formed.")
 	}
+	for name, list := range values {
+		if len(list) > 1 {
+			return nil, refuse(a2a.ErrInvalidParams, "The query parameter %s comes %d times.", strconv.Quote(clip(name)), len(list))
+		}
+	}
 	return values, nil
 }
 
