@@ -45,7 +45,7 @@ type route struct {
 // address is what stood in the path.
 type address struct {
 	task a2a.TaskID
-	item string // a blob's digest
+	item string // a blob's digest, an artifact's or a configuration's ID
 }
 
 // Who may do what.
@@ -78,6 +78,7 @@ var (
 	routeExtended  = &route{name: "GetExtendedAgentCard", methods: get, scopes: callers, serve: (*call).restExtendedCard}
 	routeLedger    = &route{name: "ledger", methods: get, unversioned: true, scopes: readers, serve: (*call).serveLedger}
 	routeEffects   = &route{name: "effects", methods: get, unversioned: true, scopes: operators, serve: (*call).serveEffects}
+	routeArtifact  = &route{name: "artifact", methods: get, unversioned: true, scopes: readers, serve: (*call).serveArtifact}
 	routeBlob      = &route{name: "blob", methods: get, unversioned: true, scopes: readers, serve: (*call).serveBlob}
 	routeHealth    = &route{name: "healthz", methods: get, unversioned: true, serve: (*call).serveHealth}
 )
@@ -215,6 +216,8 @@ func findPart(segments []string) (*route, address) {
 	if len(segments) == 3 {
 		at.item = segments[2]
 		switch segments[1] {
+		case "artifacts":
+			return routeArtifact, at
 		case "blobs":
 			return routeBlob, at
 		case "pushNotificationConfigs":

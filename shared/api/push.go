@@ -27,7 +27,7 @@ type Push struct {
 }
 
 // lookAfter is when somebody looks at a new endpoint if nothing tells them to.
-const lookAfter = 15 * time.Minute
+const lookAfter = 5 * time.Minute
 
 // webhook is what a request says about an endpoint (§4.3.1).
 type webhook struct {

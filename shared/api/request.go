@@ -40,7 +40,7 @@ type request struct {
 type extension struct {
 	submissionKey string
 	pause         *int
-	after         *uint64
+	after         cursor
 }
 
 // sendParams reads a SendMessageRequest (§3.2.1).
@@ -225,19 +225,8 @@ func (r *reader) extension(metadata map[string]any, field string, e *extension) 
 	default:
 		r.wrong(field+".pause", "must be the number of a pause")
 	}
-	switch after := object["after"].(type) {
-	case nil:
-	case float64:
-		if after < 0 || after > lifecycle.MaxEntries || after != float64(uint64(after)) {
-			r.wrong(field+".after", "must be the sequence of an update")
-			return
-		}
-		e.after = new(uint64(after))
-	case string:
-		e.after = r.cursor(after, field+".after")
-	default:
-		r.wrong(field+".after", "must be the sequence of an update")
-	}
+	r.after(object["after"], field+".after", &e.after)
+	r.chunks(object["artifacts"], field+".artifacts", &e.after)
 }
 
 // cursor reads the sequence of an update, as it stood in an SSE id.

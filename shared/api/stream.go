@@ -23,8 +23,8 @@ type update struct {
 // (A2A §3.1.2). A repeated one streams the task that there is.
 func (c *call) sendStreamingMessage(q request) {
 	cursor, err := c.cursor(q)
-	if err == nil && cursor != nil && q.id != "" {
-		err = c.within(q.id, *cursor) // before the message is committed
+	if err == nil && cursor.given() && q.id != "" {
+		err = c.within(q.id, cursor) // before the message is committed
 	}
 	if err != nil {
 		c.refuse(err)
@@ -66,22 +66,21 @@ func (c *call) subscribeToTask(q request) {
 		c.refuse(err)
 		return
 	}
-	if cursor == nil && s.view.State() == lifecycle.InputRequired {
+	if !cursor.given() && s.view.State() == lifecycle.InputRequired {
 		s.waiting = s.view.Seq()
 	}
 	s.run()
 }
 
 // cursor is where the caller's last stream was cut: the Last-Event-ID header, or
-// "after" in the extension's metadata. nil: this is no resumption.
-func (c *call) cursor(q request) (*uint64, error) {
-	id := c.r.Header.Get("Last-Event-ID")
-	if id == "" {
-		return q.after, nil
-	}
+// what the extension's metadata says; of artifacts only that can.
+func (c *call) cursor(q request) (cursor, error) {
 	var r reader
-	cursor := r.cursor(id, "Last-Event-ID")
-	return cursor, r.err()
+	out := q.after
+	if id := c.r.Header.Get("Last-Event-ID"); id != "" {
+		out.seq, out.event = r.cursor(id, "Last-Event-ID"), ""
+	}
+	return out, r.err()
 }
 
 // stream sends a task, and then its updates as they are committed (§3.5.2), each
@@ -94,7 +93,9 @@ type stream struct {
 	*call
 	*follower
 	history *int
-	cursor  *uint64
+	cursor  cursor
+	// at is the cursor in the task's history.
+	at position
 	// waiting is the sequence at which a subscriber found the task in input-required
 	// and stays, for it asked to see what comes; 0 otherwise.
 	waiting uint64
@@ -104,26 +105,42 @@ type stream struct {
 	out     *http.ResponseController
 }
 
-// open folds the task as it is, and checks the cursor against it.
+// open folds the task as it is, and finds the cursor in it.
 func (s *stream) open() error {
-	err := s.load(s.r.Context(), func(seq uint64, body a2a.Event) {
-		if s.cursor != nil && seq > *s.cursor {
-			s.missing = append(s.missing, update{seq, body})
+	entries, err := s.ledger.Entries(s.r.Context(), s.ref, 0, 0)
+	if err != nil {
+		return err
+	}
+	var all []update
+	if err := s.add(entries, func(seq uint64, body a2a.Event) { all = append(all, update{seq, body}) }); err != nil {
+		return err
+	}
+	if len(entries) == 0 { // purged a moment ago
+		return notFound(s.ref.Task)
+	}
+	if !s.cursor.given() {
+		return nil
+	}
+	s.at, err = s.cursor.in(entries, all)
+	for _, u := range all {
+		if s.at.lacks(u) {
+			s.missing = append(s.missing, u)
 		}
-	})
-	if err == nil && s.cursor != nil {
-		err = reached(*s.cursor, s.view.Seq())
 	}
 	return err
 }
 
 // within checks a cursor against a task.
-func (c *call) within(id a2a.TaskID, cursor uint64) error {
+func (c *call) within(id a2a.TaskID, k cursor) error {
 	h, err := c.known(id)
 	if err != nil {
 		return err
 	}
-	return reached(cursor, h.Seq)
+	if k.event == "" && len(k.chunks) == 0 {
+		return reached(*k.seq, h.Seq) // the head suffices
+	}
+	s := stream{call: c, follower: c.follow(id), cursor: k}
+	return s.open()
 }
 
 // reached refuses a cursor that lies beyond the end.
@@ -146,8 +163,8 @@ func (s *stream) run() {
 	s.w.WriteHeader(http.StatusOK)
 
 	record := Connection{At: lifecycle.Millis(s.Now()), ID: s.NewID(), Event: "open", Kind: s.name, Task: s.ref.Task}
-	if s.cursor != nil {
-		record.From, s.sent = *s.cursor, *s.cursor
+	if s.cursor.given() {
+		record.From, s.sent = s.at.seq, s.at.seq
 	}
 	s.record(record)
 	record.Reason = s.pump()
@@ -190,7 +207,7 @@ func (s *stream) pump() string {
 // begin sends the task and what is missing.
 func (s *stream) begin() error {
 	first := update{seq: s.view.Seq(), body: s.view.Task()}
-	if s.cursor != nil {
+	if s.cursor.given() {
 		first.seq = 0
 	}
 	for _, u := range s.missing {

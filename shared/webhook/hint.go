@@ -7,11 +7,12 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 )
 
-// Hint says that a task has an entry. Every endpoint that is delivered to then wants
-// it; those that can have it at once are returned, for Send. One that fails often, is
-// being tried again or has a sender at work is not among them: its sender, or the
-// sweep, will see what is wanted. The endpoints that could be told are returned
-// together with the error about the others.
+// Hint says that a task has an entry. The endpoints that can have it at once are
+// returned, for Send. One that has a sender at work is told that more is wanted, so
+// that its sender does not rest; one that is being tried again or fails often gets it
+// with what it lacks already. Nothing is written about the others: who delivers reads
+// every entry there is, and reads it after the hint. The endpoints that could be told
+// are returned together with the error about the others.
 func (s *Sender) Hint(ctx context.Context, change ledger.Change) ([]ledger.DueDelivery, error) {
 	list, err := s.Endpoints.EndpointList(ctx, change.Ref)
 	if err != nil {
@@ -25,13 +26,13 @@ func (s *Sender) Hint(ctx context.Context, change ledger.Change) ([]ledger.DueDe
 		if d.State != ledger.DeliveryActive || d.Cursor >= seq {
 			continue
 		}
-		if d.Wanted < seq {
+		if d.Wanted < seq && held(d, now) {
 			if err := s.Endpoints.Want(ctx, change.Ref, e.ID, seq, now); err != nil {
 				if !errors.Is(err, ledger.ErrNotFound) {
 					failed = errors.Join(failed, err)
 				}
-				continue
 			}
+			continue
 		}
 		if d.Failures < SlowAfter && !held(d, now) && !now.Before(d.NextAt) {
 			due = append(due, ledger.DueDelivery{Ref: change.Ref, ID: e.ID})

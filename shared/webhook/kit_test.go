@@ -78,7 +78,7 @@ func (w *world) task() lifecycle.Ref {
 func (w *world) endpoint(id string, answer func(n int, r *http.Request) (*http.Response, error)) ledger.DueDelivery {
 	w.t.Helper()
 	at := ledger.DueDelivery{Ref: w.ref, ID: id}
-	e := ledger.Endpoint{ID: id, URL: "https://" + id + ".example/hook?key=" + planted, Scheme: "Custom", Agent: "agent", Base: "https://agent.example"}
+	e := ledger.Endpoint{ID: id, URL: "https://" + id + ".example/hook?key=" + planted, Scheme: "Custom", Agent: "agent", Base: "https://agent.example", Delivery: ledger.Delivery{DueAt: time.Now().Add(webhook.CheckEvery)}}
 	var err error
 	if e.Secrets, err = webhook.SealSecrets(w.t.Context(), sealer, at, e.URL, webhook.Secrets{Token: "token-" + planted, Credentials: "credentials-" + planted}); err != nil {
 		w.t.Fatal(err)

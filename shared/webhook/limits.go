@@ -13,9 +13,11 @@ const (
 	// MinBudget is the least time in which an attempt makes sense; the first one of a
 	// call gets it in any case.
 	MinBudget = time.Second
-	// CheckEvery is when an idle endpoint is compared with its task, in case a hint was
-	// lost.
-	CheckEvery = 15 * time.Minute
+	// CheckEvery is when an endpoint is first looked at if nobody does anything: a hint
+	// was lost, a sender has died. One to which nothing happens is looked at after as
+	// long again, up to CheckMost: a task may wait for days.
+	CheckEvery = 5 * time.Minute
+	CheckMost  = time.Hour
 	// SlowAfter is how many failures in a row take an endpoint off the fast path.
 	SlowAfter = 5
 	// maxAnswerBytes is what is read of an answer, and dropped: enough for a receiver to

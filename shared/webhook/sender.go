@@ -75,6 +75,9 @@ func (s *Sender) Send(ctx context.Context, at ledger.DueDelivery, budget time.Du
 	if budget >= Timeout {
 		w.least = Timeout
 	}
+	if nothing, err := w.nothing(ctx); nothing || err != nil {
+		return w.result, ignoreGone(err)
+	}
 	going, err := w.claim(ctx)
 	for going && err == nil {
 		going, err = w.page(ctx)
@@ -89,6 +92,37 @@ func (s *Sender) Send(ctx context.Context, at ledger.DueDelivery, budget time.Du
 		return w.result, err
 	}
 	return w.result, nil
+}
+
+// nothing says whether the endpoint lacks only what callers do not see, which needs no
+// lease and no note. The entries count as delivered with the next update.
+func (w *work) nothing(ctx context.Context) (bool, error) {
+	e, err := w.s.Endpoints.Endpoint(ctx, w.at.Ref, w.at.ID)
+	if err != nil {
+		return false, err
+	}
+	d, now := e.Delivery, w.s.Now()
+	if !d.Idle() || d.Behind() || !d.DueAt.After(now) {
+		return false, nil
+	}
+	updates, err := w.s.Updates(ctx, w.at, e, d.Cursor, pageSize)
+	if err != nil {
+		return false, ctx.Err() // found again, and noted, under the lease
+	}
+	for _, u := range updates {
+		if u.Body != nil || u.Final {
+			return false, nil
+		}
+	}
+	return len(updates) < pageSize, nil
+}
+
+// ignoreGone takes an endpoint that was removed for one that needs nothing.
+func ignoreGone(err error) error {
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // page reads the next updates and delivers them. It says whether to go on.

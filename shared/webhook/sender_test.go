@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
@@ -28,6 +30,56 @@ func TestDelivers(t *testing.T) {
 		w.receiver(at).wantUpdates(t, 1, 3, 4, 6, 7)
 		if d := w.delivery(at); d.Cursor != 7 || !d.DueAt.IsZero() || !d.Idle() || len(d.Attempts) != 5 {
 			t.Errorf("after the task's end: %+v", d)
+		}
+	})
+}
+
+// tallied counts the writes at endpoints.
+type tallied struct {
+	ledger.Endpoints
+
+	wants, delivers int
+}
+
+// Want implements ledger.Endpoints.
+func (c *tallied) Want(ctx context.Context, ref lifecycle.Ref, id string, seq uint64, now time.Time) error {
+	c.wants++
+	return c.Endpoints.Want(ctx, ref, id, seq, now)
+}
+
+// Deliver implements ledger.Endpoints.
+func (c *tallied) Deliver(ctx context.Context, ref lifecycle.Ref, id string, d ledger.Delivery) error {
+	c.delivers++
+	return c.Endpoints.Deliver(ctx, ref, id, d)
+}
+
+// What deliveries cost: two writes for an update that comes by itself, none for an
+// entry that callers do not see, and no move in the index of what is due until the end.
+func TestWritesAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		at := w.endpoint("one", nil)
+		s := w.sender()
+		count := &tallied{Endpoints: s.Endpoints}
+		s.Endpoints = count
+		due := w.delivery(at).DueAt
+		for i, c := range []struct {
+			kinds string
+			most  int
+		}{{"v", 2}, {"i", 0}, {"i", 0}, {"v", 2}, {"vv", 3}, {"i", 0}} {
+			before := count.delivers
+			w.hint(s, w.commit(c.kinds))
+			if n := count.delivers - before; n != c.most {
+				t.Errorf("commit %d, %q: %d writes, want %d", i, c.kinds, n, c.most)
+			}
+			if d := w.delivery(at); !d.DueAt.Equal(due) {
+				t.Errorf("commit %d, %q: due at %s, was %s", i, c.kinds, d.DueAt, due)
+			}
+		}
+		w.hint(s, w.commit("F"))
+		w.receiver(at).wantUpdates(t, 1, 4, 5, 6, 8)
+		if d := w.delivery(at); count.wants != 0 || !d.DueAt.IsZero() || d.Cursor != 8 {
+			t.Errorf("%d wants; %+v", count.wants, d)
 		}
 	})
 }

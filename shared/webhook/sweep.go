@@ -122,7 +122,17 @@ func (s *Sweeper) look(ctx context.Context, at ledger.DueDelivery, found *Swept)
 	case ended:
 		return false, s.settle(ctx, at, e, time.Time{}, found)
 	}
-	return false, s.settle(ctx, at, e, now.Add(CheckEvery), found)
+	return false, s.settle(ctx, at, e, now.Add(patience(e, now)), found)
+}
+
+// patience is how long to leave an idle endpoint alone: as long as nothing has happened
+// to it, within bounds.
+func patience(e ledger.Endpoint, now time.Time) time.Duration {
+	last := e.CreatedAt
+	if n := len(e.Delivery.Attempts); n > 0 && e.Delivery.Attempts[n-1].At.After(last) {
+		last = e.Delivery.Attempts[n-1].At
+	}
+	return min(max(now.Sub(last), CheckEvery), CheckMost)
 }
 
 // settle says when to look again. Whoever came first had a reason to say otherwise.

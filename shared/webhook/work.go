@@ -75,7 +75,7 @@ func held(d ledger.Delivery, now time.Time) bool { return d.Holder != "" && now.
 func (w *work) hold(ctx context.Context) error {
 	d := w.e.Delivery
 	d.LeaseUntil = w.s.Now().Add(Lease)
-	d.DueAt = d.LeaseUntil.Add(w.s.Grace)
+	w.soon(&d, d.LeaseUntil.Add(w.s.Grace))
 	return w.write(ctx, d)
 }
 
@@ -91,9 +91,11 @@ func (w *work) pause(ctx context.Context) error {
 // more to do, and it says so.
 func (w *work) rest(ctx context.Context) (bool, error) {
 	d := w.released()
-	d.Attempt, d.NextAt, d.DueAt = 0, time.Time{}, time.Time{}
-	if !w.ended {
-		d.DueAt = w.s.Now().Add(CheckEvery)
+	d.Attempt, d.NextAt = 0, time.Time{}
+	if w.ended {
+		d.DueAt = time.Time{}
+	} else {
+		w.soon(&d, w.s.Now().Add(CheckEvery))
 	}
 	err := w.write(ctx, d)
 	if !errors.Is(err, errMore) {
@@ -105,6 +107,16 @@ func (w *work) rest(ctx context.Context) (bool, error) {
 	}
 	w.idling = &d.Cursor
 	return true, nil
+}
+
+// soon sets when somebody must look, unless somebody will within CheckEvery anyway: to
+// move a place in the index costs as much as two updates.
+func (w *work) soon(d *ledger.Delivery, at time.Time) {
+	now := w.s.Now()
+	if d.DueAt.After(now) && !d.DueAt.After(now.Add(CheckEvery)) {
+		return
+	}
+	d.DueAt = at
 }
 
 func (w *work) released() ledger.Delivery {
