@@ -3,7 +3,8 @@ package main
 // ceilings are what each scenario was counted to cost when somebody last looked: more fails the run, less is said, so
 // that the ceiling can follow. Find out why before you raise one.
 var ceilings = map[string]figures{
-	"six steps":     {writes: 50, reads: 5, transitions: 3, api: 2, step: 1, stream: 8},
-	"one pause":     {writes: 76, reads: 15, transitions: 6, api: 4, step: 3, stream: 9},
-	"access review": {writes: 978, reads: 253, transitions: 6, api: 4, step: 3, stream: 63},
+	"six steps":      {writes: 50, reads: 13, transitions: 3, api: 2, step: 1, stream: 8},
+	"one pause":      {writes: 76, reads: 24, transitions: 6, api: 4, step: 3, stream: 9},
+	"with a webhook": {writes: 99, reads: 66, transitions: 6, api: 4, step: 3, stream: 9},
+	"access review":  {writes: 978, reads: 316, transitions: 6, api: 4, step: 3, stream: 63},
 }

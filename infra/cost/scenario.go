@@ -18,14 +18,14 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
-// scenario is a task from its submission to its end. One with webhooks will be a scenario with an endpoint in its
-// configuration, on a stack that has the stream function as well.
+// scenario is a task from its submission to its end.
 type scenario struct {
 	title   string
 	agent   string
 	parts   string // of the first message, JSON
 	answer  string // ends the pause; empty: there is none
 	effects int    // outside calls that must have been recorded as done
+	webhook bool   // the submission brings one, which takes everything
 	aim     figures
 	ceiling figures
 }
@@ -37,6 +37,8 @@ func scenarios() []scenario {
 			aim: figures{writes: 50, transitions: 3}, ceiling: ceilings["six steps"]},
 		{title: "one pause", agent: "six-steps-asking", parts: `[{"text":"Review who has access to our 40 systems, and revoke what nobody needs."}]`, answer: "Yes, go on.",
 			aim: figures{writes: 90, transitions: 6}, ceiling: ceilings["one pause"]},
+		{title: "with a webhook", agent: "six-steps-asking", parts: `[{"text":"Review who has access to our 40 systems, and revoke what nobody needs."}]`, answer: "Yes, go on.", webhook: true,
+			aim: figures{writes: 90, transitions: 6}, ceiling: ceilings["with a webhook"]},
 		{title: "access review", agent: accessreview.Name, answer: "approve all", effects: 14, ceiling: ceilings["access review"],
 			parts: fmt.Sprintf(`[{"text":"Review access for Q3 2026"},{"raw":%q,"mediaType":"text/csv","filename":"grants.csv"}]`, base64.StdEncoding.EncodeToString(events.AccessReviewCSV))},
 	}
@@ -81,13 +83,18 @@ func (sc scenario) play(ctx context.Context, store *storage) (t *tally, err erro
 	}
 	defer hangUp()
 	agents := append(accessreview.New(accessreview.HTTP{BaseURL: address}), sixSteps("six-steps", false), sixSteps("six-steps-asking", true))
-	s, err := newStack(store, agents)
+	s, err := newStack(ctx, store, agents)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.stop(ctx)) }()
+	configuration, hangUpHook, err := sc.configuration()
+	if err != nil {
+		return nil, err
+	}
+	defer hangUpHook()
 	c := caller{s, "/" + sc.agent}
-	task, err := c.send(ctx, "submit", fmt.Sprintf(`"messageId":%q,"parts":%s`, newID(), sc.parts))
+	task, err := c.send(ctx, "submit", fmt.Sprintf(`"messageId":%q,"parts":%s`, newID(), sc.parts), configuration)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +105,7 @@ func (sc scenario) play(ctx context.Context, store *storage) (t *tally, err erro
 		}
 		const firstPause = 1
 		reply := fmt.Sprintf(`"messageId":%q,"taskId":%q,"parts":[{"text":%q}],"metadata":{%q:{"pause":%d}}`, newID(), task.ID, sc.answer, lifecycle.ExtensionURI, firstPause)
-		if _, err := c.send(ctx, "reply", reply); err != nil {
+		if _, err := c.send(ctx, "reply", reply, ""); err != nil {
 			return nil, err
 		}
 		ended, err = s.wait(ctx)
@@ -115,8 +122,8 @@ func (sc scenario) play(ctx context.Context, store *storage) (t *tally, err erro
 	return s.tally, err
 }
 
-// verify reads the ledger without the meter: it is one history, the outside calls are recorded, and the stream
-// function had its records.
+// verify reads the ledger without the meter: it is one history, the outside calls are recorded, and the
+// webhook has everything.
 func (sc scenario) verify(ctx context.Context, s *stack, ref lifecycle.Ref) error {
 	l := s.storage.ledger(nil)
 	entries, err := l.Entries(ctx, ref, 0, 0)
@@ -133,12 +140,25 @@ func (sc scenario) verify(ctx context.Context, s *stack, ref lifecycle.Ref) erro
 	if len(effects) != sc.effects {
 		return fmt.Errorf("it made %d outside calls, want %d", len(effects), sc.effects)
 	}
-	commits := map[string]bool{}
-	for _, e := range entries {
-		commits[e.OpID] = true
+	endpoints, err := l.EndpointList(ctx, ref)
+	if err != nil {
+		return err
 	}
-	s.did(fnStream, work{Invocations: len(commits)})
+	for _, e := range endpoints {
+		if last := entries[len(entries)-1].Seq; e.Delivery.Cursor != last {
+			return fmt.Errorf("the webhook has got to entry %d of %d", e.Delivery.Cursor, last)
+		}
+	}
 	return nil
+}
+
+// configuration is what the submission brings beside its message.
+func (sc scenario) configuration() (text string, hangUp func(), err error) {
+	if !sc.webhook {
+		return "", func() {}, nil
+	}
+	address, hangUp, err := serve(http.HandlerFunc(takeAll))
+	return fmt.Sprintf(`,"taskPushNotificationConfig":{"url":"%s/hooks/a2a","token":"0123456789abcdef","authentication":{"scheme":"Bearer","credentials":"0123456789abcdef0123456789abcdef"}}`, address), hangUp, err
 }
 
 // caller calls the door of an agent.
@@ -148,11 +168,11 @@ type caller struct {
 }
 
 // send is SendMessage, which returns at once.
-func (c caller) send(ctx context.Context, act, message string) (a2a.Task, error) {
+func (c caller) send(ctx context.Context, act, message, configuration string) (a2a.Task, error) {
 	var sent struct {
 		Task a2a.Task `json:"task"`
 	}
-	body := fmt.Sprintf(`{"message":{"role":"ROLE_USER",%s},"configuration":{"returnImmediately":true}}`, message)
+	body := fmt.Sprintf(`{"message":{"role":"ROLE_USER",%s},"configuration":{"returnImmediately":true%s}}`, message, configuration)
 	err := c.ask(ctx, act, http.MethodPost, "/message:send", body, &sent)
 	return sent.Task, err
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
-	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/runner"
+	"github.com/holdfast-a2a/holdfast/shared/webhook"
 	"github.com/holdfast-a2a/holdfast/statemachine"
 )
 
@@ -60,6 +60,7 @@ type stack struct {
 	close   func()
 
 	handler *dispatch.Handler
+	sender  *webhook.Sender
 	runtime *asl.Runtime
 	meters  map[string]*dynamo.Meter
 	turn    sync.Mutex // held by the request or the invocation that goes on
@@ -86,19 +87,20 @@ func (c *clock) now() time.Time {
 
 func newID() string { return string(a2a.NewTaskID()) }
 
-func newStack(store *storage, agents []*agent.Agent) (*stack, error) {
+func newStack(ctx context.Context, store *storage, agents []*agent.Agent) (*stack, error) {
 	s := &stack{
 		storage: store, meters: map[string]*dynamo.Meter{}, tally: newTally(),
 		parked: make(chan struct{}, 1), ended: make(chan asl.Result, 1),
 	}
 	now := (&clock{at: begin.Add(time.Millisecond)}).now
+	hooks := s.hooks(now)
 	known, err := catalog.New(agents...)
 	if err != nil {
 		return nil, err
 	}
 	authority := func(function string, name func(ledger.Ledger) ledger.Ledger) *ledger.Authority {
 		s.meters[function] = dynamo.NewMeter(store.client)
-		return &ledger.Authority{Ledger: name(store.ledger(s.meters[function])), Now: now, NewID: newID}
+		return &ledger.Authority{Ledger: following{name(store.ledger(s.meters[function])), s.streamed}, Now: now, NewID: newID}
 	}
 	bucket := blobs.New(objects{store.s3, s.charge}, store.bucket)
 	stepAuthority := authority(fnStep, func(l ledger.Ledger) ledger.Ledger {
@@ -114,12 +116,16 @@ func newStack(store *storage, agents []*agent.Agent) (*stack, error) {
 			return steps.Run(ctx, runner.Input{Ref: in.Ref(), Generation: in.Generation, Execution: execution, DeadlineAt: deadlineAt})
 		},
 	}
+	if err := s.newFollower(ctx, store, hooks); err != nil {
+		return nil, err
+	}
 	apiAuthority := authority(fnAPI, func(l ledger.Ledger) ledger.Ledger { return l })
 	s.door, err = api.New(api.Config{
 		Authority: apiAuthority, Blobs: bucket, Agents: offered(known), Now: now, NewID: newID,
 		Executions: &dispatch.Dispatcher{Authority: apiAuthority, Executions: s, Grace: lifecycle.DefaultGrace},
 		Callers:    anybody{},
-		Keys:       keyring.New(&keyring.Memory{}),
+		Keys:       hooks.Ring,
+		Push:       hooks.Door(),
 	})
 	if err != nil {
 		return nil, err

@@ -90,7 +90,6 @@ func printCounts(out io.Writer, all []counted) {
 	fmt.Fprintln(out, "S3, requests")
 	times("  put", func(c counted) int { return int(c.tally.figures().puts) })
 	times("  get", func(c counted) int { return int(c.tally.figures().gets) })
-	fmt.Fprintln(out, "Webhooks: none; they are not built")
 }
 
 // printDollars prints the bills side by side, and the model's at last.

@@ -13,8 +13,9 @@ import (
 const (
 	// MaxEndpoints is how many endpoints a task may have. Every update goes to each.
 	MaxEndpoints = 16
-	// MaxAttemptsKept is how many attempts an endpoint remembers, the latest ones.
-	MaxAttemptsKept = 20
+	// MaxAttemptsKept is how many attempts an endpoint remembers, the latest ones: so
+	// many that what is written for each update stays below 1 KB, a write unit.
+	MaxAttemptsKept = 4
 	// MaxURLBytes bounds an endpoint's address.
 	MaxURLBytes = 2048
 	// MaxSecretBytes bounds what is sealed for an endpoint.
@@ -140,11 +141,11 @@ func (d Delivery) Attempted(a Attempt) Delivery {
 // Attempt is one try of a delivery. It holds nothing that was sent or answered.
 type Attempt struct {
 	At     time.Time `json:"at"`
-	Seq    uint64    `json:"seq"`
-	Number int       `json:"number"`          // from 1, for this update
-	Status int       `json:"status"`          // HTTP, 0: none came
-	Millis int64     `json:"millis"`          // until the answer or the failure
-	Error  string    `json:"error,omitempty"` // its class
+	Seq    uint64    `json:"q"`
+	Number int       `json:"n"`           // from 1, for this update
+	Status int       `json:"s"`           // HTTP, 0: none came
+	Millis int64     `json:"m"`           // until the answer or the failure
+	Error  string    `json:"e,omitempty"` // its class
 }
 
 // DeliveryCursor is the last endpoint of a page of due ones.

@@ -15,9 +15,10 @@ const (
 	MinBudget = time.Second
 	// CheckEvery is when an endpoint is first looked at if nobody does anything: a hint
 	// was lost, a sender has died. One to which nothing happens is looked at after as
-	// long again, up to CheckMost: a task may wait for days.
+	// long again: a task may wait for days.
 	CheckEvery = 5 * time.Minute
-	CheckMost  = time.Hour
+	// CheckMost is the longest that an endpoint is left alone.
+	CheckMost = time.Hour
 	// SlowAfter is how many failures in a row take an endpoint off the fast path.
 	SlowAfter = 5
 	// maxAnswerBytes is what is read of an answer, and dropped: enough for a receiver to
