@@ -27,6 +27,7 @@ type scenario struct {
 	effects int    // outside calls that must have been recorded as done
 	webhook bool   // the submission brings one, which takes everything
 	aim     figures
+	beyond  string // why the ceiling is beyond the aim; empty where it is not
 	ceiling figures
 }
 
@@ -38,7 +39,8 @@ func scenarios() []scenario {
 		{title: "one pause", agent: "six-steps-asking", parts: `[{"text":"Review who has access to our 40 systems, and revoke what nobody needs."}]`, answer: "Yes, go on.",
 			aim: figures{writes: 90, transitions: 6}, ceiling: ceilings["one pause"]},
 		{title: "with a webhook", agent: "six-steps-asking", parts: `[{"text":"Review who has access to our 40 systems, and revoke what nobody needs."}]`, answer: "Yes, go on.", webhook: true,
-			aim: figures{writes: 90, transitions: 6}, ceiling: ceilings["with a webhook"]},
+			aim: figures{writes: 90, transitions: 6}, ceiling: ceilings["with a webhook"],
+			beyond: "the aim was set for three updates; this webhook is told eleven, at two write units each (a lease, and how far it is)"},
 		{title: "access review", agent: accessreview.Name, answer: "approve all", effects: 14, ceiling: ceilings["access review"],
 			parts: fmt.Sprintf(`[{"text":"Review access for Q3 2026"},{"raw":%q,"mediaType":"text/csv","filename":"grants.csv"}]`, base64.StdEncoding.EncodeToString(events.AccessReviewCSV))},
 	}

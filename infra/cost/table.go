@@ -77,6 +77,11 @@ func printCounts(out io.Writer, all []counted) {
 		return [3]string{"", number(c.tally.figures().writes), number(c.tally.figures().reads)}
 	})
 	each("  aim", func(c counted) [3]string { return [3]string{"", most(c.aim.writes)} })
+	for _, c := range all {
+		if c.beyond != "" {
+			fmt.Fprintf(out, "  %s: beyond its aim, for %s\n", c.title, c.beyond)
+		}
+	}
 	fmt.Fprintln(out, "Step Functions, states entered")
 	for _, state := range []string{"Run", "Route", "Wait", "Await", "Settle", "Done", "Failed"} {
 		times("  "+state, func(c counted) int { return c.tally.States[state] })
