@@ -29,11 +29,17 @@ race: ## run every test under the race detector; needs a C compiler (CRASH_EVERY
 	@command -v gcc >/dev/null || command -v cc >/dev/null || { echo "the race detector needs a C compiler: install gcc, or run make test"; exit 1; }
 	@$(call counted,HOLDFAST_CRASH_EVERY=$(CRASH_EVERY) CGO_ENABLED=1,-race -timeout 20m)
 
-check: lint check-test race ## what CI runs: lint, test, race, then fuzz, demo, bench and README in short
+check: lint check-test race ## what CI runs: lint, test, race, then everything else, some of it in short
 	$(MAKE) fuzz FUZZTIME=3000x
 	$(MAKE) demo
 	$(MAKE) bench-smoke
 	$(MAKE) readme
+	$(MAKE) conformance
+	$(MAKE) interop
+	$(MAKE) template
+	$(MAKE) cost
+	$(MAKE) integration
+	$(MAKE) deploy-test
 	@echo "PASS check"
 
 lint: ## vet, format, golangci-lint (built once, about a minute), go.mod and go.sum
