@@ -10,8 +10,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// Commit implements ledger.Tasks. A chunk or a receipt that is there already is
-// the caller's error, and none that asks it to decide again.
+// Commit implements ledger.Tasks. A chunk that is there already is the caller's
+// error, and none that asks it to decide again.
 func (l *Ledger) Commit(ctx context.Context, c ledger.Commit) error {
 	p, err := prepareCommit(c)
 	if err != nil {
@@ -63,7 +63,12 @@ func prepareCommit(c ledger.Commit) (p commit, err error) {
 		}
 	}
 	for _, r := range c.Receipts {
-		if err := w.add("a receipt", len(r.Producer)+len(r.EventID)+len(r.Digest)); err != nil {
+		if err := w.add("a receipt", receiptBytes(r)); err != nil {
+			return p, err
+		}
+	}
+	if m := c.Producer; m != nil {
+		if err := w.add("a producer's mark", len(m.Producer)+len(m.EventID)); err != nil {
 			return p, err
 		}
 	}
@@ -80,6 +85,9 @@ func (p *commit) apply(tx *transaction) error {
 	}
 	if !ledger.Stands(p.Seen, now.head) {
 		return tx.conflict(now, p.Seen.Seq)
+	}
+	if err := tx.follows(now, p.Commit); err != nil {
+		return err
 	}
 	if err := tx.setHead(now, p.Head, p.head, p.Entries); err != nil {
 		return err
@@ -98,7 +106,12 @@ func (p *commit) apply(tx *transaction) error {
 		}
 	}
 	for _, r := range p.Receipts {
-		if err := tx.exec(tx.w.stmts.insertReceipt, now.row, r.Producer, r.EventID, string(r.Digest), r.Seq, r.Hits); err != nil {
+		if err := tx.insertReceipt(now.row, r); err != nil {
+			return err
+		}
+	}
+	if m := p.Producer; m != nil {
+		if err := tx.exec(tx.w.stmts.upsertProducer, now.row, m.Producer, m.Seq, m.EventID); err != nil {
 			return err
 		}
 	}

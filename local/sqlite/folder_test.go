@@ -242,6 +242,16 @@ func TestMigrationOfEach(t *testing.T) {
 		if all, err := l.EndpointList(t.Context(), c.Head.Ref()); err != nil || len(all) != 1 {
 			t.Errorf("version %d: the endpoints are %+v (%v)", version, all, err)
 		}
+		refusal := ledger.Refusal{Receipt: ledger.Receipt{Producer: "worker", EventID: "late", Reason: lifecycle.PostTerminal, Op: "op"}, Late: &ledger.Quarantined{Payload: []byte("{}")}}
+		if err := l.Refuse(t.Context(), c.Head.Ref(), refusal); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := l.Receipt(t.Context(), c.Head.Ref(), "worker", "late"); err != nil || r != refusal.Receipt {
+			t.Errorf("version %d: the receipt is %+v (%v)", version, r, err)
+		}
+		if n, err := l.Counts(t.Context(), c.Head.Ref()); err != nil || n.Quarantined != 1 || n.Rejections != 1 {
+			t.Errorf("version %d: the counts are %+v (%v)", version, n, err)
+		}
 		wantPositions(t, l)
 	}
 }
@@ -307,6 +317,7 @@ func TestMigrationsAreKept(t *testing.T) {
 	released := []lifecycle.Digest{
 		"efb936940b0c38df4f824724cc339f726f6df51fb35a46d2b0e7c7cbf5ccf309",
 		"e56d58ec2cb2c3fa6784ec7b4f268fb7998b4f5554af631b77b79c068f8d1f0f",
+		"08cee658b839f765a120607506d8511c92f12ed75f76281d9e1167fbaa1240b2",
 	}
 	list := migrations()
 	if len(list) != len(released) {

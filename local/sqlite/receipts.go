@@ -12,11 +12,11 @@ import (
 
 // Receipt implements ledger.Tasks.
 func (l *Ledger) Receipt(ctx context.Context, ref lifecycle.Ref, producer, eventID string) (ledger.Receipt, error) {
-	const receipt = `SELECT r.digest, r.seq, r.hits FROM tasks t JOIN receipts r ON r.task = t.row
+	const receipt = `SELECT ` + receiptColumns + ` FROM tasks t JOIN receipts r ON r.task = t.row
 		WHERE t.tenant = ? AND t.task = ? AND r.producer = ? AND r.event = ?`
 	r := ledger.Receipt{Producer: producer, EventID: eventID}
 	found, err := l.pool.queryRow(ctx, receipt, func(row *sqlite3.Stmt) error {
-		r.Digest, r.Seq, r.Hits = lifecycle.Digest(row.ColumnText(0)), uint64(row.ColumnInt64(1)), row.ColumnInt(2)
+		scanReceipt(row, &r)
 		return nil
 	}, ref.Tenant, string(ref.Task), producer, eventID)
 	if err == nil && !found {
@@ -26,6 +26,35 @@ func (l *Ledger) Receipt(ctx context.Context, ref lifecycle.Ref, producer, event
 		return ledger.Receipt{}, err
 	}
 	return r, nil
+}
+
+// receiptColumns are what scanReceipt reads of receipts r.
+const receiptColumns = "r.digest, r.seq, r.hits, r.fence, r.reason, r.detail, r.op"
+
+func scanReceipt(row *sqlite3.Stmt, r *ledger.Receipt) {
+	r.Digest, r.Seq, r.Hits = lifecycle.Digest(row.ColumnText(0)), uint64(row.ColumnInt64(1)), row.ColumnInt(2)
+	r.Fence, r.Reason, r.Detail, r.Op = uint64(row.ColumnInt64(3)), lifecycle.Reason(row.ColumnText(4)), row.ColumnText(5), row.ColumnText(6)
+}
+
+func receiptBytes(r ledger.Receipt) int {
+	return len(r.Producer) + len(r.EventID) + len(r.Digest) + len(r.Reason) + len(r.Detail) + len(r.Op)
+}
+
+func (tx *transaction) insertReceipt(row int64, r ledger.Receipt) error {
+	return tx.exec(tx.w.stmts.insertReceipt, row, r.Producer, r.EventID, string(r.Digest), r.Seq, r.Hits, r.Fence, string(r.Reason), r.Detail, r.Op)
+}
+
+// unanswered refuses an event that has a receipt.
+func (tx *transaction) unanswered(row int64, producer, eventID string) error {
+	r := ledger.Receipt{Producer: producer, EventID: eventID}
+	found, err := tx.queryRow(tx.w.stmts.selectReceipt, func(row *sqlite3.Stmt) error {
+		scanReceipt(row, &r)
+		return nil
+	}, row, producer, eventID)
+	if err != nil || !found {
+		return err
+	}
+	return &ledger.ReceiptKnown{Receipt: r}
 }
 
 // Hit implements ledger.Tasks.
@@ -56,30 +85,41 @@ func (l *Ledger) Reject(ctx context.Context, ref lifecycle.Ref, r ledger.Rejecte
 	if err != nil {
 		return fmt.Errorf("encoding a rejection: %w", err)
 	}
-	incidents := 0
-	if r.Reason == lifecycle.ConflictingContent {
-		incidents = 1
-	}
 	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
 		now, err := tx.head(ref)
 		if err != nil {
 			return err
 		}
-		var before int64
-		_, err = tx.queryRow(tx.w.stmts.selectRejections, func(row *sqlite3.Stmt) error {
-			before = row.ColumnInt64(0)
-			return nil
-		}, now.row)
-		if err != nil {
-			return err
-		}
-		if before < lifecycle.MaxRejections {
-			if err := tx.exec(tx.w.stmts.insertRejection, now.row, before+1, record); err != nil {
-				return err
-			}
-		}
-		return tx.exec(tx.w.stmts.countRejected, incidents, now.row)
+		_, err = tx.reject(now.row, r.Reason, record)
+		return err
 	}})
+}
+
+// reject counts a rejection, and keeps it as long as there are few.
+func (tx *transaction) reject(row int64, reason lifecycle.Reason, record []byte) (kept bool, err error) {
+	before, _, err := tx.refused(row)
+	if err != nil {
+		return false, err
+	}
+	incidents := 0
+	if reason == lifecycle.ConflictingContent {
+		incidents = 1
+	}
+	if kept = before < lifecycle.MaxRejections; kept {
+		if err := tx.exec(tx.w.stmts.insertRejection, row, before+1, record); err != nil {
+			return kept, err
+		}
+	}
+	return kept, tx.exec(tx.w.stmts.countRejected, incidents, row)
+}
+
+// refused counts what was refused so far, and what of it is quarantined.
+func (tx *transaction) refused(row int64) (rejections, quarantined int64, err error) {
+	_, err = tx.queryRow(tx.w.stmts.selectRejections, func(row *sqlite3.Stmt) error {
+		rejections, quarantined = row.ColumnInt64(0), row.ColumnInt64(1)
+		return nil
+	}, row)
+	return rejections, quarantined, err
 }
 
 // Rejections implements ledger.Tasks. An unknown task has none.
@@ -90,10 +130,10 @@ func (l *Ledger) Rejections(ctx context.Context, ref lifecycle.Ref) ([]ledger.Re
 
 // Counts implements ledger.Tasks.
 func (l *Ledger) Counts(ctx context.Context, ref lifecycle.Ref) (ledger.Counts, error) {
-	const counts = `SELECT rejections, incidents, hits FROM tasks WHERE tenant = ? AND task = ?`
+	const counts = `SELECT rejections, incidents, hits, quarantined FROM tasks WHERE tenant = ? AND task = ?`
 	var c ledger.Counts
 	found, err := l.pool.queryRow(ctx, counts, func(row *sqlite3.Stmt) error {
-		c = ledger.Counts{Rejections: row.ColumnInt(0), Incidents: row.ColumnInt(1), Hits: row.ColumnInt(2)}
+		c = ledger.Counts{Rejections: row.ColumnInt(0), Incidents: row.ColumnInt(1), Hits: row.ColumnInt(2), Quarantined: row.ColumnInt(3)}
 		return nil
 	}, ref.Tenant, string(ref.Task))
 	if err == nil && !found {

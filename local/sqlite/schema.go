@@ -13,7 +13,7 @@ type migration string
 
 // migrations is the whole history of the schema: the file's version is how many
 // of them it has seen. A migration that was released is never edited.
-func migrations() []migration { return []migration{schema1, schema2} }
+func migrations() []migration { return []migration{schema1, schema2, schema3} }
 
 const schema1 migration = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -142,6 +142,33 @@ CREATE TABLE endpoints (
 );
 CREATE UNIQUE INDEX endpoints_name ON endpoints (tenant, task, id);
 CREATE INDEX endpoints_due ON endpoints (due_at, tenant, task, id) WHERE due_at IS NOT NULL;
+`
+
+// schema3 adds outside producers.
+const schema3 migration = `
+CREATE TABLE producers (
+	task     INTEGER NOT NULL,
+	producer TEXT NOT NULL,
+	seq      INTEGER NOT NULL, -- of its last accepted report
+	event    TEXT NOT NULL,    -- that report
+	PRIMARY KEY (task, producer)
+) WITHOUT ROWID;
+
+CREATE TABLE quarantine (
+	task    INTEGER NOT NULL,
+	number  INTEGER NOT NULL,
+	record  BLOB NOT NULL, -- JSON, without what follows
+	payload BLOB,          -- as it came; NULL: too large to be kept
+	PRIMARY KEY (task, number)
+) WITHOUT ROWID;
+
+ALTER TABLE tasks ADD COLUMN quarantined INTEGER NOT NULL DEFAULT 0;
+
+-- Of events of outside producers; a reason says that the event was refused.
+ALTER TABLE receipts ADD COLUMN fence INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE receipts ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE receipts ADD COLUMN detail TEXT NOT NULL DEFAULT '';
+ALTER TABLE receipts ADD COLUMN op TEXT NOT NULL DEFAULT '';
 `
 
 // migrate runs, as one transaction, what the file has not seen.

@@ -161,6 +161,8 @@ type statements struct {
 	upsertArtifact, insertChunk                      *sqlite3.Stmt
 	insertReceipt, hitReceipt, countHit              *sqlite3.Stmt
 	selectRejections, insertRejection, countRejected *sqlite3.Stmt
+	selectReceipt, selectProducer, upsertProducer    *sqlite3.Stmt
+	insertQuarantined, countQuarantined              *sqlite3.Stmt
 	selectEffect, upsertEffect                       *sqlite3.Stmt
 	selectParked, upsertToken, upsertAnswered        *sqlite3.Stmt
 	insertEndpoint, updateEndpoint, deleteEndpoint   *sqlite3.Stmt
@@ -188,12 +190,17 @@ func (s *statements) prepare(conn *sqlite3.Conn) error {
 		{&s.insertKey, `INSERT INTO keys (tenant, hash, note) VALUES (?, ?, ?)`},
 		{&s.upsertArtifact, `INSERT INTO artifacts (task, id, record) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET record = excluded.record`},
 		{&s.insertChunk, `INSERT INTO chunks (task, artifact, revision, number, checksum, seq) VALUES (?, ?, ?, ?, ?, ?)`},
-		{&s.insertReceipt, `INSERT INTO receipts (task, producer, event, digest, seq, hits) VALUES (?, ?, ?, ?, ?, ?)`},
+		{&s.insertReceipt, `INSERT INTO receipts (task, producer, event, digest, seq, hits, fence, reason, detail, op) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.hitReceipt, `UPDATE receipts SET hits = hits + 1 WHERE task = ? AND producer = ? AND event = ?`},
 		{&s.countHit, `UPDATE tasks SET hits = hits + 1 WHERE row = ?`},
-		{&s.selectRejections, `SELECT rejections FROM tasks WHERE row = ?`},
+		{&s.selectRejections, `SELECT rejections, quarantined FROM tasks WHERE row = ?`},
 		{&s.insertRejection, `INSERT INTO rejections (task, number, record) VALUES (?, ?, ?)`},
 		{&s.countRejected, `UPDATE tasks SET rejections = rejections + 1, incidents = incidents + ? WHERE row = ?`},
+		{&s.selectReceipt, `SELECT ` + receiptColumns + ` FROM receipts r WHERE r.task = ? AND r.producer = ? AND r.event = ?`},
+		{&s.selectProducer, `SELECT seq FROM producers WHERE task = ? AND producer = ?`},
+		{&s.upsertProducer, `INSERT INTO producers (task, producer, seq, event) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq, event = excluded.event`},
+		{&s.insertQuarantined, `INSERT INTO quarantine (task, number, record, payload) VALUES (?, ?, ?, ?)`},
+		{&s.countQuarantined, `UPDATE tasks SET quarantined = quarantined + 1 WHERE row = ?`},
 		{&s.selectEffect, `SELECT revision FROM effects WHERE task = ? AND visit = ? AND name = ?`},
 		{&s.upsertEffect, `INSERT INTO effects (task, visit, name, revision, record, result) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET revision = excluded.revision, record = excluded.record, result = excluded.result`},

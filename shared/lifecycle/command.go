@@ -50,6 +50,9 @@ type Renew struct {
 	Holder string
 	Fence  uint64
 	Lease  time.Duration
+	// Grace is given for tasks that were left to their workers (Leave): somebody must
+	// look again when the lease has run out. 0 leaves alone when somebody must look.
+	Grace time.Duration
 }
 
 // Release gives the lease back without having moved on.
@@ -65,6 +68,7 @@ type Verb string
 // Verbs of a Report.
 const (
 	VerbSubStep  Verb = "sub-step" // commit and go on in the same step
+	VerbProgress Verb = "progress" // as SubStep, and the last checkpoint stays when State is empty
 	VerbContinue Verb = "continue" // on to the next step
 	VerbPause    Verb = "pause"    // wait for somebody
 	VerbSleep    Verb = "sleep"    // wait for time
@@ -82,6 +86,8 @@ type Report struct {
 	Holder string
 	Fence  uint64
 	Verb   Verb
+	// Place is set for outside producers.
+	Place *Place
 	// Updates are progress messages and chunks, in order.
 	Updates []Update
 	// State is the agent's state (Continue, SubStep, Pause, Sleep).
@@ -151,6 +157,9 @@ type Restart struct {
 	Grace      time.Duration
 }
 
+// Leave leaves a task that nobody holds to workers from outside.
+type Leave struct{}
+
 // Abandon ends a task that nothing could bring forward.
 type Abandon struct {
 	Reason string
@@ -166,4 +175,5 @@ func (Authorize) command()     {}
 func (RequestCancel) command() {}
 func (Expire) command()        {}
 func (Restart) command()       {}
+func (Leave) command()         {}
 func (Abandon) command()       {}

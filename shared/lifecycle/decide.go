@@ -24,7 +24,8 @@ type Decision struct {
 
 // Decide says what a command does to a task at an instant, or why it is not
 // allowed. The order of the checks is the same for all: has the task ended, does
-// the fence match, has time ended something, does the table allow the move.
+// the fence match, is it the producer's turn, has time ended something, does the
+// table allow the move.
 //
 // A *Rejection may come with events: they are committed before the rejection is
 // answered.
@@ -61,6 +62,8 @@ func Decide(t Task, cmd Command, now time.Time) (Decision, error) {
 		return decideExpire(t, now)
 	case Restart:
 		return decideRestart(t, c, now)
+	case Leave:
+		return decideLeave(t, now)
 	case Abandon:
 		return end(t, Failed, c.Reason, agentText("The task could not be brought forward: "+c.Reason))
 	default:

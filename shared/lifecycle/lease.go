@@ -52,6 +52,9 @@ func decideRenew(t Task, c Renew, now time.Time) (Decision, error) {
 	}
 	after := t.Head
 	after.LeaseUntil = now.Add(c.Lease)
+	if c.Grace > 0 {
+		after.DueAt = earlier(after.DueAt, after.LeaseUntil.Add(c.Grace))
+	}
 	return Decision{After: after}, nil
 }
 

@@ -56,6 +56,11 @@ const (
 	MaxKeyBytes = 256
 	// MaxEffectResultBytes bounds the recorded result of an effect.
 	MaxEffectResultBytes = 32 << 10
+	// MaxQuarantined bounds the output that is kept of producers who went on after a task was
+	// canceled: enough to see what it was.
+	MaxQuarantined = 100
+	// MaxQuarantinedBytes bounds one piece of it; of a larger one the digest is kept.
+	MaxQuarantinedBytes = 32 << 10
 	// MaxRejections bounds the rejections that are kept for one task; later ones
 	// are only counted.
 	MaxRejections = 100

@@ -13,10 +13,16 @@ func decideReport(t Task, c Report, now time.Time) (Decision, error) {
 	if r := holds(t, c.Holder, c.Fence); r != nil {
 		return Decision{}, r
 	}
+	if r := c.Place.follows(); r != nil {
+		return Decision{}, r
+	}
 	if d, err := overdue(t, now); err != nil {
 		return d, err
 	}
 	switch {
+	case t.Cancel != nil && !c.ends() && c.Place != nil && c.Verb != VerbCancel:
+		// A worker of somebody else's is asked: it may have got there.
+		return Decision{}, reject(CancelPending, "a cancellation was requested: report cancel, or how the work has ended")
 	case t.Cancel != nil && !c.ends():
 		return canceled(t, *t.Cancel)
 	case c.Verb == VerbCancel:
@@ -64,6 +70,8 @@ func report(t Task, c Report, now time.Time) (Decision, error) {
 	switch c.Verb {
 	case VerbSubStep:
 		return Decision{After: after, Events: ride(events, &Checkpoint{Step: t.Step, Visit: t.Visit, State: c.State})}, nil
+	case VerbProgress:
+		return progress(t, c, events)
 	case VerbContinue:
 		if !c.Keep {
 			after.free()
@@ -142,10 +150,11 @@ func pause(t Task, c Report, events []Event, now time.Time) (Decision, error) {
 	after := t.Head
 	after.free()
 	after.DueAt = earlier(p.DeadlineAt, t.LifeEndsAt)
-	return Decision{After: after, Events: append(events, Event{
-		Type: TypePaused, State: terms.State, Message: c.Message, Pause: p,
-		Checkpoint: &Checkpoint{Step: c.Next, Visit: t.Visit + 1, State: c.State},
-	})}, nil
+	ev := Event{Type: TypePaused, State: terms.State, Message: c.Message, Pause: p}
+	if c.Place == nil || len(c.State) > 0 { // a worker from outside may keep its state itself
+		ev.Checkpoint = &Checkpoint{Step: c.Next, Visit: t.Visit + 1, State: c.State}
+	}
+	return Decision{After: after, Events: append(events, ev)}, nil
 }
 
 // updates gives chunks their coordinates and bounds the commit.

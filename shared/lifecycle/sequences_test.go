@@ -114,7 +114,7 @@ func (t *tape) command(b *book, now time.Time) (lifecycle.Command, lifecycle.Sou
 		}
 		return g, src
 	case 4:
-		return lifecycle.Renew{Holder: holder, Fence: fence, Lease: lease}, src
+		return lifecycle.Renew{Holder: holder, Fence: fence, Lease: lease, Grace: time.Duration(t.of(2)) * grace}, src
 	case 5:
 		return lifecycle.Release{Holder: holder, Fence: fence, Grace: grace}, src
 	case 6, 7, 8:
@@ -144,6 +144,8 @@ func (t *tape) command(b *book, now time.Time) (lifecycle.Command, lifecycle.Sou
 			return lifecycle.Abandon{Reason: string([]byte{'x', byte(t.next())})}, src
 		case 2:
 			return submit(), src
+		case 3:
+			return lifecycle.Leave{}, src
 		}
 		return lifecycle.Expire{}, src
 	}
@@ -189,6 +191,15 @@ func (t *tape) report(holder string, fence uint64, now time.Time) lifecycle.Repo
 			u.Chunk.Part = t.part()
 		}
 		r.Updates = append(r.Updates, u)
+	}
+	if t.once(6) {
+		r.Place = &lifecycle.Place{Seq: uint64(3 + t.of(16)/15), Last: uint64(2 + t.of(16)/15)}
+		if t.once(2) {
+			r.Verb = lifecycle.VerbProgress
+		}
+		if t.once(2) {
+			r.State = nil
+		}
 	}
 	return r
 }

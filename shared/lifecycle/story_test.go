@@ -38,7 +38,7 @@ func TestStories(t *testing.T) {
 // play runs a script and returns it with what came out.
 func play(t *testing.T, script string) string {
 	t.Helper()
-	s := &story{t: t, book: newBook("t-1"), now: start, fences: map[string]uint64{}, effects: map[string]*lifecycle.Effect{}}
+	s := &story{t: t, book: newBook("t-1"), now: start, fences: map[string]uint64{}, effects: map[string]*lifecycle.Effect{}, places: map[string]uint64{}}
 	var out strings.Builder
 	lines := strings.Split(strings.TrimRight(script, "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
@@ -62,6 +62,7 @@ type story struct {
 	now     time.Time
 	fences  map[string]uint64 // what each holder believes
 	effects map[string]*lifecycle.Effect
+	places  map[string]uint64 // the last report of each outside producer that was accepted
 }
 
 // words are a command's arguments: words, and key=value pairs by key.
@@ -114,6 +115,7 @@ func (s *story) run(line string) string {
 	switch w.at(0) {
 	case "task":
 		s.book, s.fences, s.effects = newBook(a2a.TaskID(w.at(1))), map[string]uint64{}, map[string]*lifecycle.Effect{}
+		s.places = map[string]uint64{}
 		return "nothing is known of " + w.at(1) + "\n"
 	case "advance":
 		s.now = s.now.Add(s.duration(w.at(1)))
@@ -143,6 +145,9 @@ func (s *story) run(line string) string {
 	}
 	if g, ok := cmd.(lifecycle.Grant); ok && rejection == nil && s.task.Holder == g.Holder {
 		s.fences[g.Holder] = s.task.Fence
+	}
+	if r, ok := cmd.(lifecycle.Report); ok && rejection == nil && r.Place != nil {
+		s.places[r.Holder] = r.Place.Seq
 	}
 	var out strings.Builder
 	for _, e := range entries {

@@ -18,7 +18,9 @@ import (
 //	report HOLDER VERB [say="…"] [progress="…"] [chunk=ID:TEXT[:append][:last]] [next=STEP] [in=10m] [reason="…"] [keep] [fence=1]
 //	report HOLDER pause … [for=auth] [action=A] [timeout=1h] [outcome=canceled] [named]
 //	reply "…" [pause=1]               authorize challenge=1 [jti=A4]
-//	cancel    expire    restart [gone]    abandon "…"
+//	cancel    expire    restart [gone]    leave    abandon "…"
+//
+// A report with seq=N is that of an outside producer: its place after what the same holder has reported.
 //
 // Everything may carry event=E1, the producer's own name for what it reports.
 func (s *story) command(w words) (lifecycle.Command, lifecycle.Source) {
@@ -36,7 +38,7 @@ func (s *story) command(w words) (lifecycle.Command, lifecycle.Source) {
 	case "grant":
 		return lifecycle.Grant{Holder: holder, Generation: s.number(w.get("generation", strconv.FormatUint(s.task.Generation, 10))), Lease: s.duration(w.get("lease", "30s")), Grace: grace}, src
 	case "renew":
-		return lifecycle.Renew{Holder: holder, Fence: fence, Lease: lease}, src
+		return lifecycle.Renew{Holder: holder, Fence: fence, Lease: lease, Grace: s.duration(w.get("grace", "0s"))}, src
 	case "release":
 		return lifecycle.Release{Holder: holder, Fence: fence, Grace: grace}, src
 	case "report":
@@ -59,6 +61,8 @@ func (s *story) command(w words) (lifecycle.Command, lifecycle.Source) {
 		return lifecycle.Expire{}, src
 	case "restart":
 		return lifecycle.Restart{HolderGone: w.flag("gone"), Grace: grace}, src
+	case "leave":
+		return lifecycle.Leave{}, src
 	case "abandon":
 		return lifecycle.Abandon{Reason: w.at(1)}, src
 	}
@@ -83,6 +87,12 @@ func (s *story) reported(w words, holder string, fence uint64) lifecycle.Report 
 		c.Updates = append(c.Updates, lifecycle.Update{
 			Chunk: chunk(a2a.ArtifactID(f[0]), f[1], strings.Contains(options, " last ")), Append: strings.Contains(options, " append "),
 		})
+	}
+	if seq := w.get("seq", ""); seq != "" {
+		c.Place = &lifecycle.Place{Seq: s.number(seq), Last: s.places[holder]}
+	}
+	if w.flag("stateless") {
+		c.State = nil
 	}
 	if in := w.get("in", ""); in != "" {
 		c.Until = s.now.Add(s.duration(in))

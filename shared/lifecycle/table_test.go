@@ -201,6 +201,10 @@ func orders() []order {
 		{"authorize, wrong challenge", always(lifecycle.Authorize{Receipt: lifecycle.ReceiptRef{Challenge: 9}, Grace: grace})},
 		{"request cancel", always(lifecycle.RequestCancel{Principal: "p"})},
 		{"expire", always(lifecycle.Expire{})},
+		{"renew, and look again", func(h lifecycle.Head) lifecycle.Command {
+			return lifecycle.Renew{Holder: "a", Fence: h.Fence, Lease: lease / 2, Grace: grace / 4}
+		}},
+		{"leave", always(lifecycle.Leave{})},
 		{"restart", always(lifecycle.Restart{Grace: grace})},
 		{"restart, holder gone", always(lifecycle.Restart{HolderGone: true, Grace: grace})},
 		{"abandon", always(lifecycle.Abandon{Reason: "stuck"})},
@@ -222,6 +226,18 @@ func orders() []order {
 		r.Verb, r.Pause = lifecycle.VerbPause, &lifecycle.PauseTerms{State: lifecycle.AuthRequired, Challenge: &lifecycle.Challenge{Action: "revoke"}}
 	})
 	report("pause without terms", func(r *lifecycle.Report) { r.Verb = lifecycle.VerbPause })
+	report("progress", func(r *lifecycle.Report) { r.Verb = lifecycle.VerbProgress })
+	report("progress of nothing", func(r *lifecycle.Report) { r.Verb, r.State = lifecycle.VerbProgress, nil })
+	for _, p := range []lifecycle.Place{{Seq: 3, Last: 2}, {Seq: 2, Last: 2}, {Seq: 1, Last: 2}, {Seq: 4, Last: 2}, {Last: 2}} {
+		report(fmt.Sprintf("progress, %d after %d", p.Seq, p.Last), func(r *lifecycle.Report) { r.Verb, r.Place = lifecycle.VerbProgress, &p })
+	}
+	report("cancel, 3 after 2", func(r *lifecycle.Report) { r.Verb, r.Place = lifecycle.VerbCancel, &lifecycle.Place{Seq: 3, Last: 2} })
+	report("complete, 3 after 2", func(r *lifecycle.Report) { r.Verb, r.Place = lifecycle.VerbComplete, &lifecycle.Place{Seq: 3, Last: 2} })
+	report("complete, 2 after 2", func(r *lifecycle.Report) { r.Verb, r.Place = lifecycle.VerbComplete, &lifecycle.Place{Seq: 2, Last: 2} })
+	report("complete, 4 after 2, old fence", func(r *lifecycle.Report) {
+		r.Verb, r.Place = lifecycle.VerbComplete, &lifecycle.Place{Seq: 4, Last: 2}
+		r.Fence--
+	})
 	report("complete, old fence", func(r *lifecycle.Report) { r.Verb = lifecycle.VerbComplete; r.Fence-- })
 	report("complete, by another", func(r *lifecycle.Report) { r.Verb, r.Holder = lifecycle.VerbComplete, "b" })
 	report("complete, by nobody", func(r *lifecycle.Report) { r.Verb, r.Holder = lifecycle.VerbComplete, "" })

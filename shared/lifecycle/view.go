@@ -79,7 +79,8 @@ func (v *View) supersede() {
 
 func (v *View) status(msg *a2a.Message, e Entry) a2a.Event {
 	at := v.fold.StatusAt
-	meta, _ := v.stamp(e.Seq, e.Chain)
+	meta, own := v.stamp(e.Seq, e.Chain)
+	v.challenge(own)
 	v.task.Status = a2a.TaskStatus{State: v.fold.State, Message: msg, Timestamp: &at}
 	return &a2a.TaskStatusUpdateEvent{TaskID: v.task.ID, ContextID: v.task.ContextID, Status: v.task.Status, Metadata: meta}
 }
@@ -120,9 +121,26 @@ func (v *View) Task() *a2a.Task {
 	meta, own := v.stamp(v.fold.Seq, v.fold.Chain)
 	t.Metadata = meta
 	if p := v.fold.Pause; p != nil {
-		own["pause"], own["pauseDeadline"] = p.Number, p.DeadlineAt.Format("2006-01-02T15:04:05.000Z07:00")
+		own["pause"], own["pauseDeadline"] = p.Number, p.DeadlineAt.Format(instantLayout)
 	}
+	v.challenge(own)
 	return &t
+}
+
+// instantLayout writes instants as A2A does (§5.6.1).
+const instantLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// challenge says what an authorization receipt must answer, while one is open.
+func (v *View) challenge(own map[string]any) {
+	c := v.fold.Challenge
+	if c == nil {
+		return
+	}
+	seen := map[string]any{"number": c.Number, "action": c.Action, "expiresAt": c.ExpiresAt.Format(instantLayout)}
+	if c.Audience != "" {
+		seen["audience"] = c.Audience
+	}
+	own["challenge"] = seen
 }
 
 // stamp is the metadata that every task and update carries, and what in it is

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/local/node"
+	"github.com/holdfast-a2a/holdfast/local/sqlite"
+	"github.com/holdfast-a2a/holdfast/shared/export"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// origin is where a task's export comes from: a running server, a data folder, or a
+// file that was exported before.
+type origin struct {
+	task                a2a.TaskID
+	server, data, agent string
+	file                string
+	// chosen says which of server and data were named on the command line.
+	chosen map[string]bool
+}
+
+// parseOrigin reads the flags of a command on one task. Only those that show a task
+// take a file.
+func parseOrigin(name, about string, args []string, logs io.Writer, files bool) (origin, error) {
+	o := origin{chosen: map[string]bool{}}
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.SetOutput(logs)
+	f.Usage = func() {
+		fmt.Fprintf(logs, "usage: local %s [flags] TASK\n\n%s\n", name, about)
+		f.PrintDefaults()
+	}
+	f.StringVar(&o.server, "server", "http://127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address of the server, which is asked when it is named, or uses the folder")
+	f.StringVar(&o.data, "data", ".holdfast", "data folder, which is read, and not changed, while no server uses it")
+	f.StringVar(&o.agent, "agent", "", "the task's agent, for the server; without it the server's default agent")
+	if files {
+		f.StringVar(&o.file, "file", "", "an export, instead of a server or a folder; \"-\" is standard input")
+	}
+	tasks, err := parseAll(f, args)
+	if err != nil {
+		return o, err
+	}
+	f.Visit(func(f *flag.Flag) { o.chosen[f.Name] = true })
+	var problems []error
+	switch {
+	case o.file != "" && len(tasks) == 0:
+	case len(tasks) == 1:
+		o.task = a2a.TaskID(tasks[0])
+	default:
+		problems = append(problems, fmt.Errorf("one task at a time, not %d: local %s TASK", len(tasks), name))
+	}
+	if u, err := url.Parse(o.server); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		problems = append(problems, fmt.Errorf("--server %q: an address such as http://127.0.0.1:8080 is needed", o.server))
+	}
+	if named := []bool{o.chosen["server"], o.chosen["data"], o.file != ""}; count(named) > 1 {
+		problems = append(problems, errors.New("--server, --data and --file exclude one another"))
+	}
+	return o, errors.Join(problems...)
+}
+
+// parseAll reads flags that may follow the arguments.
+func parseAll(f *flag.FlagSet, args []string) (plain []string, err error) {
+	for {
+		if err := f.Parse(args); err != nil {
+			return nil, usage(err)
+		}
+		if f.NArg() == 0 {
+			return plain, nil
+		}
+		plain, args = append(plain, f.Arg(0)), f.Args()[1:]
+	}
+}
+
+func count(all []bool) (n int) {
+	for _, is := range all {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// exportTask writes a task's export, and checks on the way what it writes.
+func exportTask(ctx context.Context, args []string, out, logs io.Writer) error {
+	o, err := parseOrigin("export", "Writes the task's ledger as NDJSON, with what operators see. exit code: 0 exported, and nothing is broken; 1 not.", args, logs, false)
+	if err != nil {
+		return err
+	}
+	in, wrote := io.Pipe()
+	go func() { wrote.CloseWithError(o.write(ctx, wrote)) }()
+	report, err := export.Verify(io.TeeReader(in, out))
+	if err != nil {
+		_ = in.CloseWithError(err)
+		return err
+	}
+	if err := broken("the export", report, logs); err != nil {
+		return err
+	}
+	fmt.Fprintln(logs, summary(report))
+	return nil
+}
+
+// broken says what is broken, line by line.
+func broken(what string, report export.Report, out io.Writer) error {
+	for _, v := range report.Violations {
+		fmt.Fprintln(out, printable(v.Error()))
+	}
+	if n := len(report.Violations); n > 0 {
+		return fmt.Errorf("%s breaks its invariants in %d places", what, n)
+	}
+	return nil
+}
+
+// summary is a sound export in one line.
+func summary(r export.Report) string {
+	return fmt.Sprintf("task %s, %s, %d entries, chain %s: nothing is broken", printable(string(r.Header.Task)), stateName(r.Head.State), r.Counts.Entry, r.Chain)
+}
+
+// read reads the task with all that its export says of it.
+func (o origin) read(ctx context.Context) (*export.Replayed, export.Report, error) {
+	var raw bytes.Buffer
+	if err := o.write(ctx, &raw); err != nil {
+		return nil, export.Report{}, err
+	}
+	return export.Read(&raw, nil)
+}
+
+// write writes the export.
+func (o origin) write(ctx context.Context, out io.Writer) error {
+	if o.file != "" {
+		return withInput(o.file, func(in io.Reader) error {
+			_, err := io.Copy(out, in)
+			return err
+		})
+	}
+	if o.chosen["server"] {
+		return o.ask(ctx, out)
+	}
+	book, err := sqlite.OpenReadOnly(o.data)
+	switch {
+	case errors.Is(err, sqlite.ErrLocked): // a server uses it
+		if asked := o.ask(ctx, out); asked != nil {
+			return fmt.Errorf("%w; %w", err, asked)
+		}
+		return nil
+	case errors.Is(err, fs.ErrNotExist) && !o.chosen["data"]:
+		return o.ask(ctx, out) // tasks may be elsewhere
+	case err != nil:
+		return err
+	}
+	_, err = export.Write(ctx, out, book, lifecycle.Ref{Tenant: node.Tenant, Task: o.task}, export.Options{Scope: export.Operator, At: time.Now()})
+	if err != nil {
+		err = fmt.Errorf("task %s in %s: %w", o.task, o.data, err)
+	}
+	return errors.Join(err, book.Close())
+}
+
+// ask gets the export from a server.
+func (o origin) ask(ctx context.Context, out io.Writer) (err error) {
+	address := strings.TrimRight(o.server, "/")
+	if o.agent != "" {
+		address += "/" + url.PathEscape(o.agent)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/tasks/"+url.PathEscape(string(o.task))+"/export", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("asking the server: %w", err)
+	}
+	defer func() { err = errors.Join(err, resp.Body.Close()) }()
+	if resp.StatusCode == http.StatusOK {
+		_, err = io.Copy(out, resp.Body)
+		return err
+	}
+	return o.refusal(resp)
+}
+
+// refusal is the server's error in its own words.
+func (o origin) refusal(resp *http.Response) error {
+	const longest = 64 << 10
+	var answer struct {
+		Error struct{ Message string }
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, longest))
+	if err == nil && json.Unmarshal(body, &answer) == nil && answer.Error.Message != "" {
+		err = errors.New(printable(answer.Error.Message))
+	} else {
+		err = errors.New(resp.Status)
+	}
+	if resp.StatusCode == http.StatusNotFound && o.agent == "" {
+		err = fmt.Errorf("%w (the server's default agent was asked: name another one with --agent)", err)
+	}
+	return fmt.Errorf("the server at %s refuses: %w", o.server, err)
+}
+
+// withInput opens a file, or standard input.
+func withInput(name string, use func(io.Reader) error) error {
+	if name == "-" {
+		return use(os.Stdin)
+	}
+	file, err := os.Open(name) //nolint:gosec // G703: whoever runs this names the file
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(file), file.Close())
+}
+
+// printable takes control characters out of what others wrote: a terminal would
+// obey them.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// stateName is a state's short name.
+func stateName(s a2a.TaskState) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(string(s), "TASK_STATE_")), "_", "-")
+}

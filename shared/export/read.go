@@ -1,0 +1,64 @@
+package export
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxLineBytes is more than any line has: an entry's payload has at most 384 KB,
+// and a rejection's texts may be escaped.
+const maxLineBytes = 1 << 20
+
+// ErrNewer is an export in a format that this build does not know.
+var ErrNewer = errors.New("the export was written by a newer build: upgrade before reading it")
+
+// lines reads an export line by line.
+type lines struct{ in *bufio.Reader }
+
+func newLines(r io.Reader) *lines {
+	const chunk = 64 << 10
+	return &lines{bufio.NewReaderSize(r, chunk)}
+}
+
+var errLong = fmt.Errorf("a line of more than %d bytes", maxLineBytes)
+
+// next returns the next line without its line feed, which is false where the file
+// ends without one. io.EOF: there is no more.
+func (l *lines) next() (line []byte, ended bool, err error) {
+	for {
+		part, err := l.in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxLineBytes:
+			return line, false, errLong
+		case err == nil:
+			return line[:len(line)-1], true, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return line, false, nil
+		}
+		return nil, false, err
+	}
+}
+
+// decode reads a line: one object, with the member of its kind and nothing else.
+func decode(raw []byte) (Line, error) {
+	var l Line
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&l); err != nil {
+		return l, fmt.Errorf("no line of an export: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return l, errors.New("no line of an export: something follows its object")
+	}
+	if !l.whole() {
+		return l, fmt.Errorf("no line of an export: kind %q and another member", l.Kind)
+	}
+	return l, nil
+}

@@ -1,0 +1,130 @@
+package export
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// Replayed is a task rebuilt from its export.
+type Replayed struct {
+	Header Header `json:"header"`
+	// Task is the task as callers see it.
+	Task *a2a.Task `json:"task"`
+	// Head is folded from the entries; what entries do not determine is the export's.
+	Head      Head              `json:"head"`
+	Artifacts []Content         `json:"artifacts"`
+	Entries   []lifecycle.Entry `json:"-"`
+	Effects   []Effect          `json:"-"`
+	Rejected  []ledger.Rejected `json:"-"`
+	Late      []Late            `json:"-"`
+	Endpoints []Endpoint        `json:"-"`
+	pieces    map[a2a.ArtifactID]*Content
+	view      *lifecycle.View
+}
+
+// Content is an artifact with what the export holds of its content.
+type Content struct {
+	lifecycle.ArtifactItem
+
+	Name string `json:"name,omitempty"`
+	// Parts are the content of the chunks, as they were committed.
+	Parts []*a2a.Part `json:"-"`
+	// Blobs are the parts that are in the blob store and not in the export.
+	Blobs []Blob `json:"blobs,omitempty"`
+}
+
+// Blob is a part that is not in the export.
+type Blob struct {
+	Number int              `json:"number"` // of its chunk
+	SHA256 lifecycle.Digest `json:"sha256"`
+	Bytes  int64            `json:"bytes"`
+	Kind   string           `json:"kind"`
+}
+
+// Replay rebuilds a task from its export alone: entries are folded as they were
+// when the task was committed. blobURL gives the addresses of what is in the blob
+// store; nil names it by digest. With violations there is no task, for what cannot
+// be trusted is not rebuilt.
+func Replay(r io.Reader, blobURL func(lifecycle.Digest) string) (*Replayed, Report, error) {
+	p, report, err := Read(r, blobURL)
+	if err != nil || !report.OK() {
+		return nil, report, err
+	}
+	return p, report, nil
+}
+
+// Read is Replay for those who have to see what is there although something is
+// broken: the task is folded as far as its entries go.
+func Read(r io.Reader, blobURL func(lifecycle.Digest) string) (*Replayed, Report, error) {
+	if blobURL == nil {
+		blobURL = func(d lifecycle.Digest) string { return "sha256:" + string(d) }
+	}
+	p := &Replayed{pieces: map[a2a.ArtifactID]*Content{}}
+	v := newVerifier(func(ref lifecycle.Ref, e lifecycle.Entry) error {
+		if p.view == nil {
+			p.view = lifecycle.NewView(ref, blobURL)
+		}
+		return p.add(e)
+	})
+	if err := v.read(r); err != nil {
+		return nil, v.report, err
+	}
+	p.Header, p.Head, p.Rejected = v.report.Header, v.report.Head, v.rejected
+	p.Head.HeadFields = HeadFields(restored(v.task.Head, v.report.Head.Head()))
+	if p.view != nil {
+		p.Task = p.view.Task()
+	}
+	for _, e := range v.effects {
+		p.Effects = append(p.Effects, e.T)
+	}
+	for _, q := range v.late {
+		p.Late = append(p.Late, q.T)
+	}
+	for _, e := range v.endpoints {
+		p.Endpoints = append(p.Endpoints, e.T)
+	}
+	for _, item := range lifecycle.Manifest(v.task.Arts) {
+		if c := p.pieces[item.ID]; c != nil {
+			c.ArtifactItem = item
+			p.Artifacts = append(p.Artifacts, *c)
+		}
+	}
+	return p, v.report, nil
+}
+
+// add folds one entry into what callers see.
+func (p *Replayed) add(e lifecycle.Entry) error {
+	if _, err := p.view.Add(e); err != nil {
+		return err
+	}
+	p.Entries = append(p.Entries, e)
+	ev, err := e.Event()
+	if err != nil || ev.Chunk == nil {
+		return err
+	}
+	c := ev.Chunk
+	if c.Part == nil {
+		return fmt.Errorf("entry %d: a chunk without a part", e.Seq)
+	}
+	if c.Number == 1 {
+		p.pieces[c.Artifact] = &Content{Name: c.Name}
+	}
+	content := p.pieces[c.Artifact]
+	content.Parts = append(content.Parts, c.Part)
+	if ref, moved := lifecycle.AsBlob(c.Part); moved {
+		content.Blobs = append(content.Blobs, Blob{c.Number, ref.Digest, ref.Bytes, ref.Kind})
+	}
+	return nil
+}
+
+// restored is a folded head with the fields of another one that are not folded.
+func restored(folded, other lifecycle.Head) lifecycle.Head {
+	folded.Holder, folded.Fence, folded.LeaseUntil, folded.Grants = other.Holder, other.Fence, other.LeaseUntil, other.Grants
+	folded.Generation, folded.Untaken, folded.Turns = other.Generation, other.Untaken, other.Turns
+	folded.Cancel, folded.DueAt, folded.Op = other.Cancel, other.DueAt, other.Op
+	return folded
+}
