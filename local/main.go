@@ -3,6 +3,11 @@
 //
 //	local serve      the agents, on 127.0.0.1:8080, data in .holdfast
 //	local watch      follow a task, across cut streams and server restarts
+//	local export     write a task's ledger as a file that others can check
+//	local verify     check such files without a server
+//	local replay     rebuild a task from one
+//	local show       a task as operators see it
+//	local reconcile  a task's outside calls, and what may be done about them
 //	local systems    the systems under review of the worked example
 package main
 
@@ -25,9 +30,14 @@ type command struct {
 
 func commands() map[string]command {
 	return map[string]command{
-		"serve":   {"serve the agents", serve},
-		"watch":   {"follow a task, across cut streams and server restarts", follow},
-		"systems": {"serve the systems under review of the worked example", serveSystems},
+		"serve":     {"serve the agents", serve},
+		"watch":     {"follow a task, across cut streams and server restarts", follow},
+		"export":    {"write a task's ledger as a file that others can check", exportTask},
+		"verify":    {"check such files without a server", verify},
+		"replay":    {"rebuild a task, its head and its artifacts from one", replay},
+		"show":      {"show a task as operators see it", show},
+		"reconcile": {"list a task's outside calls, and what may be done about them", reconcile},
+		"systems":   {"serve the systems under review of the worked example", serveSystems},
 	}
 }
 
@@ -69,7 +79,7 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 		}
 	}
 	fmt.Fprintln(logs, "usage: local COMMAND [flags]; local COMMAND -h lists a command's flags")
-	for _, name := range []string{"serve", "watch", "systems"} {
+	for _, name := range []string{"serve", "watch", "export", "verify", "replay", "show", "reconcile", "systems"} {
 		fmt.Fprintf(logs, "  %-9s %s\n", name, all[name].about)
 	}
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {

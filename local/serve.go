@@ -28,6 +28,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/hello"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
+	"github.com/holdfast-a2a/holdfast/shared/receipt"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
@@ -45,6 +46,10 @@ type settings struct {
 	timing     node.Timing
 	// networks are called by webhooks besides public addresses.
 	networks []netip.Prefix
+	// outside are agents that are served from outside.
+	outside []*agent.Agent
+	// issuers give out authorization receipts.
+	issuers []receipt.Issuer
 }
 
 func parseServe(args []string, logs io.Writer) (settings, error) {
@@ -60,6 +65,18 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 		s.networks, err = parseNetworks(text)
 		return err
 	})
+	f.Func("receipt-issuer", "issuer of authorization receipts and where its keys are, as ISS=FILE or ISS=https://… (a JWK Set); may be given several times. Its receipts have the audience "+receiptAudience, func(text string) error {
+		issuer, err := parseIssuer(text)
+		s.issuers = append(s.issuers, issuer)
+		return err
+	})
+	f.Func("outside", "name of an agent that is served from outside, by workers that report events; may be given several times", func(name string) error {
+		if !agent.IsName(name) {
+			return fmt.Errorf("%q is no name for an agent", name)
+		}
+		s.outside = append(s.outside, agent.Outside(name, 1, agent.Card{Description: "Served from outside."}).KeyedByMessageID())
+		return nil
+	})
 	f.DurationVar(&s.timing.Lease, "lease", s.timing.Lease, "how long a lease lasts without renewal")
 	f.DurationVar(&s.timing.Renewal, "renewal", s.timing.Renewal, "how often a lease is renewed")
 	f.DurationVar(&s.timing.Grace, "grace", s.timing.Grace, "how long the sweep leaves alone what should go on by itself")
@@ -70,6 +87,9 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 	var problems []error
 	if _, err := auth.NewLoopback(s.addr, node.Tenant); err != nil {
 		problems = append(problems, fmt.Errorf("--addr: %w", err))
+	}
+	if _, err := verifier(s.issuers, time.Now); err != nil {
+		problems = append(problems, err)
 	}
 	if f.NArg() > 0 {
 		problems = append(problems, fmt.Errorf("unexpected argument %q", f.Arg(0)))
@@ -118,7 +138,7 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 		return fmt.Errorf("the connection log: %w", err)
 	}
 	defer func() { _ = connections.Close() }()
-	agents, err := shipped(s.systemsURL)
+	agents, err := shipped(s.systemsURL, s.outside...)
 	if err != nil {
 		return err
 	}
@@ -126,10 +146,15 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
+	receipts, err := verifier(s.issuers, time.Now)
+	if err != nil {
+		return err
+	}
 	n, err := node.New(node.Config{
 		Ledger: store.ledger, Blobs: store.blobs, Catalog: agents, HoldersGone: store.alone, Timing: s.timing, Logger: logger,
 		Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Secret: secret, Rand: mathrand.Float64,
 		Connections: connections, Callers: callers, Ring: keyring.New(store.keys), Guard: webhook.Guard{Allow: s.networks, AllowHTTP: true},
+		Receipts: receipts,
 	})
 	if err != nil {
 		return err
@@ -173,10 +198,10 @@ func serveUntil(ctx context.Context, listener net.Listener, n *node.Node) error 
 }
 
 // shipped is the catalog: the first name is the default agent.
-func shipped(systemsURL string) (*catalog.Catalog, error) {
+func shipped(systemsURL string, outside ...*agent.Agent) (*catalog.Catalog, error) {
 	agents := []*agent.Agent{hello.Agent}
 	agents = append(agents, accessreview.New(accessreview.HTTP{BaseURL: systemsURL})...)
-	return catalog.New(agents...)
+	return catalog.New(append(agents, outside...)...)
 }
 
 // secret is a callback token: 256 random bits.

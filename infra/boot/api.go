@@ -18,6 +18,7 @@ func API() (any, error) { return newProcess().api() }
 func (p process) api() (any, error) {
 	s, machine, t, d := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables), readDoor(p.variables)
 	who, networks := readAuth(p.variables, p.now), readNetworks(p.variables)
+	receipts := readReceipts(p.variables, p.now)
 	known, err := agents(p.variables)
 	c := readAWS(p.variables)
 	if err := errors.Join(p.err(), err); err != nil {
@@ -31,7 +32,7 @@ func (p process) api() (any, error) {
 	}
 	handler, err := api.New(api.Config{
 		Authority: authority, Blobs: newBlobs(c, s), Agents: offered(known), Executions: told,
-		Callers: who, Keys: ring, Push: p.push(tables, ring, networks, t.grace).Door(), Now: p.now, NewID: newID,
+		Callers: who, Keys: ring, Push: p.push(tables, ring, networks, t.grace).Door(), Receipts: receipts, Now: p.now, NewID: newID,
 		BaseURL:     d.address,
 		Connections: connections{p.logger}, Logger: p.logger,
 		WaitBudget: d.waitBudget, KeepAlive: d.keepAlive, StreamLimit: d.streamLimit,
@@ -63,7 +64,7 @@ func offered(known *catalog.Catalog) (out []api.Agent) {
 			Name: name, Version: current.Version(), FirstStep: current.First(),
 			Description: card.Description, Skills: card.Skills, InputModes: card.InputModes, OutputModes: card.OutputModes,
 			ExtendedSkills: card.ExtendedSkills, Extensions: card.Extensions,
-			Validate: current.Check, KeyedByMessageID: current.Keyed(),
+			Validate: current.Check, KeyedByMessageID: current.Keyed(), Outside: current.Outside(),
 		})
 	}
 	return out

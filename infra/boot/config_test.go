@@ -35,6 +35,7 @@ var complete = []string{
 func TestComplete(t *testing.T) {
 	for _, more := range [][]string{
 		nil,
+		{`HOLDFAST_RECEIPT_ISSUERS=[{"issuer":"https://approvals.example.com","jwksUrl":"https://approvals.example.com/keys","audience":"https://agents.example.com"}]`},
 		{"HOLDFAST_STREAMING=false", "HOLDFAST_PUBLIC_URL=https://agents.example.com/", "HOLDFAST_SYSTEMS_URL=http://127.0.0.1:8090", "HOLDFAST_SWEEP_MOST="},
 		{"HOLDFAST_AUTH=oidc,keys", "HOLDFAST_OIDC_ISSUER=https://issuer.example.com", "HOLDFAST_OIDC_AUDIENCE=a,b", "HOLDFAST_OIDC_TENANT_CLAIM=org", "HOLDFAST_OIDC_GRANT=caller,producer"},
 	} {
@@ -66,12 +67,14 @@ func TestEveryProblemAtOnce(t *testing.T) {
 			"HOLDFAST_LEASE=10s", "HOLDFAST_RENEWAL=6s", "HOLDFAST_GRACE=soon", "HOLDFAST_RESERVE=-1s", "HOLDFAST_PUBLIC_URL=https://user:" + planted + "@x",
 			"HOLDFAST_STREAMING=yes", "HOLDFAST_KEEP_ALIVE=0s", "HOLDFAST_SYSTEMS_URL=ftp://x", "HOLDFAST_AUTH=oidc,keys,none,password",
 			"HOLDFAST_API_KEYS=" + planted, "HOLDFAST_OIDC_ISSUER=http://issuer.example.com", "HOLDFAST_OIDC_GRANT=root", "HOLDFAST_SWEEP_MOST=0",
+			`HOLDFAST_RECEIPT_ISSUERS=[{"issuer":"a","jwksUrl":"http://a/` + planted + `"}]`,
 		}, []string{
 			"HOLDFAST_TASK_TABLE is not known", "HOLDFAST_STATE_MACHINE is no ARN", "HOLDFAST_GRACE is", "HOLDFAST_RENEWAL is 6s",
 			"HOLDFAST_PUBLIC_URL is no address", "HOLDFAST_STREAMING is", "HOLDFAST_KEEP_ALIVE is", "HOLDFAST_RESERVE is",
 			"HOLDFAST_OIDC_GRANT has an unknown scope", "HOLDFAST_OIDC_ISSUER must be", "HOLDFAST_OIDC_AUDIENCE needs one", "HOLDFAST_OIDC_TENANT_CLAIM or HOLDFAST_OIDC_TENANT is needed",
-			"HOLDFAST_API_KEYS cannot be used", "HOLDFAST_AUTH is none", "HOLDFAST_AUTH names no way", "HOLDFAST_SYSTEMS_URL is no address",
+			"HOLDFAST_API_KEYS cannot be used", "HOLDFAST_AUTH is none", "HOLDFAST_AUTH names no way", "HOLDFAST_RECEIPT_ISSUERS cannot be used", "issuer 1: the address", "HOLDFAST_SYSTEMS_URL is no address",
 		}},
+		{"issuers of receipts that are no list", append([]string{"HOLDFAST_RECEIPT_ISSUERS=" + planted}, complete...), []string{"HOLDFAST_RECEIPT_ISSUERS is no JSON array"}},
 		{"settings of what is not used", append([]string{"HOLDFAST_OIDC_TENANT=acme"}, complete...), []string{"HOLDFAST_OIDC_TENANT is set, but"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

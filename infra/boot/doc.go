@@ -26,6 +26,8 @@
 //	HOLDFAST_OIDC_SCOPE_PREFIX what stands before our scopes' names in a token
 //	HOLDFAST_OIDC_GRANT        scopes that every valid token has; "caller" if not set
 //	HOLDFAST_API_KEYS          JSON array of keys, see auth.KeyEntry
+//	HOLDFAST_RECEIPT_ISSUERS   JSON array of {"issuer", "jwksUrl", "audience"}: whose
+//	                           authorization receipts are taken, see package receipt
 //	HOLDFAST_LEASE, HOLDFAST_RENEWAL, HOLDFAST_GRACE    see lifecycle's defaults
 //	HOLDFAST_RESERVE           kept free at the end of an invocation
 //	HOLDFAST_WAIT_BUDGET, HOLDFAST_KEEP_ALIVE, HOLDFAST_STREAM_LIMIT    see api's defaults

@@ -41,7 +41,7 @@ func (p process) sweep() (Sweeping, error) {
 	hooks := p.push(tables, keyring.New(tables), networks, t.grace)
 	return bounded(&sweep.Sweeper{
 		Authority: authority, Executions: told, Page: sweepPage, Most: most, Logger: p.logger,
-		Known: func(agent string, version int) bool { _, ok := known.Lookup(agent, version); return ok },
+		Known: func(agent string, version int) bool { _, ok := known.Lookup(agent, version); return ok }, Outside: known.Outside,
 	}, func(ctx context.Context) (webhook.Swept, error) {
 		sender, err := hooks.Sender(ctx)
 		if err != nil {

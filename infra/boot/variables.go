@@ -41,7 +41,7 @@ func newVariables(environ []string) *variables {
 var names = []string{
 	tasksTable, privateTable, blobsBucket, stateMachine, systemsURL, publicURL, streaming,
 	authWays, oidcIssuer, oidcAudience, oidcJWKS, oidcTenantClaim, oidcTenant, oidcScopePrefix, oidcGrant, apiKeys,
-	lease, renewal, grace, reserve, waitBudget, keepAlive, streamLimit, sweepMost, webhookNetworks,
+	lease, renewal, grace, reserve, waitBudget, keepAlive, streamLimit, sweepMost, webhookNetworks, receiptIssuers,
 }
 
 const (
@@ -70,6 +70,7 @@ const (
 	streamLimit     = "STREAM_LIMIT"
 	sweepMost       = "SWEEP_MOST"
 	webhookNetworks = "WEBHOOK_NETWORKS"
+	receiptIssuers  = "RECEIPT_ISSUERS"
 )
 
 // wrong records a problem of a variable.

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
-// Commit implements ledger.Tasks. A chunk or a receipt that is there already is
-// the caller's error, and none that asks it to decide again.
+// Commit implements ledger.Tasks. A chunk that is there already is the caller's
+// error, and none that asks it to decide again.
 func (l *Ledger) Commit(ctx context.Context, c ledger.Commit) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -23,31 +23,35 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Commit) error {
 	head.stands(c.Seen)
 	ref := c.Seen.Ref()
 	if alone(c) {
-		return l.classify(ctx, c.Seen, l.update(ctx, l.tables.Tasks, headKey(ref), head), -1)
+		return l.classify(ctx, c, l.update(ctx, l.tables.Tasks, headKey(ref), head), places{-1, -1, -1})
 	}
 	var t transaction
 	t.update(l.tables.Tasks, headKey(ref), head) // action 0
-	first := -1
+	at := places{-1, -1, -1}
 	for _, e := range c.Entries {
-		if n := l.putEntry(&t, ref, e); first < 0 {
-			first = n
+		if n := l.putEntry(&t, ref, e); at.entry < 0 {
+			at.entry = n
 		}
 	}
-	l.belongings(&t, c)
-	return l.classify(ctx, c.Seen, l.transact(ctx, &t), first)
+	l.belongings(&t, c, &at)
+	return l.classify(ctx, c, l.transact(ctx, &t), at)
 }
+
+// places are where in a transaction a refusal has its reason: the first entry, the
+// first receipt, the producer's mark; -1 for none.
+type places struct{ entry, receipt, producer int }
 
 // alone says whether a commit writes the head and nothing else: a lease granted,
 // renewed or given back, a generation raised. That is a conditional update, at
 // half the price of a transaction.
 func alone(c ledger.Commit) bool {
-	return len(c.Entries)+len(c.Artifacts)+len(c.Chunks)+len(c.Receipts) == 0 && c.Answered == 0 && !ends(c)
+	return len(c.Entries)+len(c.Artifacts)+len(c.Chunks)+len(c.Receipts) == 0 && c.Producer == nil && c.Answered == 0 && !ends(c)
 }
 
 func ends(c ledger.Commit) bool { return c.Head.Terminal() && !c.Seen.Terminal() }
 
 // belongings adds what a commit carries beside its entries.
-func (l *Ledger) belongings(t *transaction, c ledger.Commit) {
+func (l *Ledger) belongings(t *transaction, c ledger.Commit, at *places) {
 	ref, table := c.Seen.Ref(), l.tables.Tasks
 	for _, a := range c.Artifacts {
 		t.putRecord(table, artifactKey(ref, a.ID), artifactLayout, a, &expression{})
@@ -56,7 +60,12 @@ func (l *Ledger) belongings(t *transaction, c ledger.Commit) {
 		t.putRecord(table, chunkKey(ref, k), chunkLayout, k, (&expression{}).isNew())
 	}
 	for _, r := range c.Receipts {
-		t.putRecord(table, receiptKey(ref, r.Producer, r.EventID), receiptLayout, r, (&expression{}).isNew())
+		if n := t.putRecord(table, receiptKey(ref, r.Producer, r.EventID), receiptLayout, r, (&expression{}).isNew()); at.receipt < 0 {
+			at.receipt = n
+		}
+	}
+	if m := c.Producer; m != nil {
+		at.producer = t.putRecord(table, producerKey(ref, m.Producer), producerLayout, *m, (&expression{}).is(seqAttribute, numberOrNone(m.Seq-1)))
 	}
 	if c.Answered != 0 {
 		// The one update that may make its item: the answer may be first.
@@ -68,8 +77,9 @@ func (l *Ledger) belongings(t *transaction, c ledger.Commit) {
 }
 
 // classify says why a commit was refused. The head is the first action of a
-// commit; next is the place of its first entry, -1 for none.
-func (l *Ledger) classify(ctx context.Context, seen lifecycle.Head, err error, next int) error {
+// commit.
+func (l *Ledger) classify(ctx context.Context, c ledger.Commit, err error, at places) error {
+	seen := c.Seen
 	r, refused := errors.AsType[*refusal](err)
 	if !refused {
 		return err
@@ -78,14 +88,26 @@ func (l *Ledger) classify(ctx context.Context, seen lifecycle.Head, err error, n
 		if head.old == nil {
 			return noTask(seen.Ref())
 		}
-		return l.conflict(ctx, seen, head.old, r.at(next))
+		return l.conflict(ctx, seen, head.old, r.at(at.entry))
 	}
-	if entry := r.at(next); entry.failed {
+	if r.at(at.producer).failed {
+		current, err := l.Head(ctx, seen.Ref())
+		if err != nil {
+			return err
+		}
+		return &ledger.Conflict{Current: current}
+	}
+	for i, receipt := range c.Receipts {
+		if one := r.at(at.receipt + i); one.failed {
+			return receiptKnown(one.old, receipt)
+		}
+	}
+	if entry := r.at(at.entry); entry.failed {
 		// The entry is there and the head stands all the same: only a damaged table
 		// looks like that, so nobody is told to decide again.
 		return fmt.Errorf("task %s: entry %d is written and the head does not know of it", seen.Ref(), seen.Seq+1)
 	}
-	return fmt.Errorf("task %s: a chunk or a receipt of the commit was committed before", seen.Ref())
+	return fmt.Errorf("task %s: a chunk of the commit was committed before", seen.Ref())
 }
 
 // conflict tells what is there instead of what a caller saw. The operation of the
@@ -146,12 +168,12 @@ func (l *Ledger) Head(ctx context.Context, ref lifecycle.Ref) (lifecycle.Head, e
 
 // Counts implements ledger.Tasks.
 func (l *Ledger) Counts(ctx context.Context, ref lifecycle.Ref) (ledger.Counts, error) {
-	it, err := l.get(ctx, l.tables.Tasks, headKey(ref), partitionName, rejectionsName, incidentsName, hitsName)
+	it, err := l.get(ctx, l.tables.Tasks, headKey(ref), partitionName, rejectionsName, incidentsName, hitsName, lateName)
 	if err != nil {
 		return ledger.Counts{}, err
 	}
 	if it == nil {
 		return ledger.Counts{}, noTask(ref)
 	}
-	return ledger.Counts{Rejections: countOf(it, rejectionsName), Incidents: countOf(it, incidentsName), Hits: countOf(it, hitsName)}, nil
+	return ledger.Counts{Rejections: countOf(it, rejectionsName), Incidents: countOf(it, incidentsName), Hits: countOf(it, hitsName), Quarantined: countOf(it, lateName)}, nil
 }

@@ -20,12 +20,13 @@ const (
 	stateName      = "st"
 )
 
-// Attributes beside the head. Only Reject and Hit touch the counters, and only by
-// adding.
+// Attributes beside the head. Only Reject, Refuse and Hit touch the counters, and
+// only by adding.
 const (
 	rejectionsName = "nx"
 	incidentsName  = "ni"
 	hitsName       = "nh"
+	lateName       = "nz"
 )
 
 // headNames are the head's attributes, sorted.

@@ -22,8 +22,10 @@ import (
 //	                        a#artifact                       artifact
 //	                        c#artifact#revision#number       chunk receipt
 //	                        r#producer#event                 event receipt
+//	                        q#producer                       how far an outside producer is
 //	                        f#visit#name                     effect
 //	                        x#number                         rejection
+//	                        z#number                         quarantined output
 //	                        t#                               expiry marker
 //	                        p#pause                          parked token (table private)
 //	                        w#endpoint                       endpoint and its delivery (table private)
@@ -40,8 +42,10 @@ const (
 	artifactPref = "a#"
 	chunkPrefix  = "c#"
 	receiptPref  = "r#"
+	producerPref = "q#"
 	effectPrefix = "f#"
 	rejectedPref = "x#"
+	latePrefix   = "z#"
 	parkedPrefix = "p#"
 	endpointPref = "w#"
 )
@@ -124,6 +128,14 @@ func effectKey(ref lifecycle.Ref, visit uint64, name string) key {
 
 func rejectedKey(ref lifecycle.Ref, number int) key {
 	return key{taskPartition(ref), rejectedPref + count(number)}
+}
+
+func producerKey(ref lifecycle.Ref, producer string) key {
+	return key{taskPartition(ref), producerPref + escape(producer)}
+}
+
+func lateKey(ref lifecycle.Ref, number int) key {
+	return key{taskPartition(ref), latePrefix + count(number)}
 }
 
 func parkedKey(ref lifecycle.Ref, pause int) key {

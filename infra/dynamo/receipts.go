@@ -21,11 +21,28 @@ func (l *Ledger) Receipt(ctx context.Context, ref lifecycle.Ref, producer, event
 	if it == nil {
 		return ledger.Receipt{}, noReceipt(ref, eventID)
 	}
-	r := ledger.Receipt{Producer: producer, EventID: eventID}
-	if err := receiptLayout.decode(it, &r); err != nil {
-		return ledger.Receipt{}, fmt.Errorf("the receipt of event %q of task %s cannot be read: %w", eventID, ref, err)
+	r, err := decodeReceipt(it, producer, eventID)
+	if err != nil {
+		return r, fmt.Errorf("task %s: %w", ref, err)
 	}
 	return r, nil
+}
+
+func decodeReceipt(it item, producer, eventID string) (ledger.Receipt, error) {
+	r := ledger.Receipt{Producer: producer, EventID: eventID}
+	if err := receiptLayout.decode(it, &r); err != nil {
+		return ledger.Receipt{}, fmt.Errorf("the receipt of event %q cannot be read: %w", eventID, err)
+	}
+	return r, nil
+}
+
+// receiptKnown is the refusal of an event whose receipt is there.
+func receiptKnown(old item, sent ledger.Receipt) error {
+	first, err := decodeReceipt(old, sent.Producer, sent.EventID)
+	if err != nil {
+		return err
+	}
+	return &ledger.ReceiptKnown{Receipt: first}
 }
 
 // Hit implements ledger.Tasks.

@@ -33,6 +33,7 @@ var (
 	entryLayout    = layout{short: entryNames, keyed: map[string]bool{"task": true}}
 	receiptLayout  = layout{keyed: map[string]bool{"producer": true, "eventId": true}}
 	artifactLayout = layout{keyed: map[string]bool{"id": true}}
+	producerLayout = layout{keyed: map[string]bool{"producer": true}}
 	entryNames     = map[string]string{
 		"seq": "sq", "type": "ty", "typeVersion": "tv", "payload": "pl", "payloadDigest": "pd", "chain": "ch", "producer": "pr", "eventId": "ev",
 		"sourceSeq": "ss", "observedAt": "ob", "acceptedAt": "ac", "holder": "ho", "fence": "fe", "opId": "op",

@@ -16,6 +16,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/local/node"
 	"github.com/holdfast-a2a/holdfast/shared/agent"
+	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -34,6 +35,8 @@ type world struct {
 	log    io.Writer
 	sweep  time.Duration // 0: the default
 	shared bool          // other processes work on the ledger as well
+	// receipts verifies authorization receipts; nil takes none.
+	receipts api.Receipts
 }
 
 // process starts a node on the world's ledger, as a new process would.
@@ -60,6 +63,7 @@ func (w *world) tryProcess(l ledger.Ledger, b ledger.Blobs) (*node.Node, error) 
 	n, err := node.New(node.Config{
 		Ledger: l, Blobs: b, Catalog: agents, HoldersGone: !w.shared, Timing: timing,
 		Now: time.Now, NewID: a2a.NewMessageID, Secret: a2a.NewMessageID, Rand: func() float64 { return 0.5 }, Logger: logger,
+		Receipts: w.receipts,
 	})
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func (n *Node) door() (http.Handler, error) {
 			Name: name, Version: current.Version(), FirstStep: current.First(),
 			Description: card.Description, Skills: card.Skills, InputModes: card.InputModes, OutputModes: card.OutputModes,
 			ExtendedSkills: card.ExtendedSkills, Extensions: card.Extensions,
-			Validate: current.Check, KeyedByMessageID: current.Keyed(),
+			Validate: current.Check, KeyedByMessageID: current.Keyed(), Outside: current.Outside(),
 		})
 	}
 	callers := c.Callers
@@ -42,7 +42,7 @@ func (n *Node) door() (http.Handler, error) {
 	}
 	config := api.Config{
 		Authority: n.Authority, Blobs: c.Blobs, Agents: agents, Executions: n.Dispatcher,
-		Callers: callers, Keys: c.Ring, Push: n.push.Door(),
+		Callers: callers, Keys: c.Ring, Push: n.push.Door(), Receipts: c.Receipts,
 		Now: c.Now, NewID: c.NewID, Closing: n.ctx, Logger: c.Logger,
 		WaitBudget: c.Timing.WaitBudget, CancelWait: c.Timing.CancelWait, KeepAlive: c.Timing.KeepAlive, StreamLimit: c.Timing.Stream,
 	}

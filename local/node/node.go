@@ -62,6 +62,8 @@ type Config struct {
 	Ring *keyring.Ring
 	// Guard decides which webhooks are called; the zero value: public addresses.
 	Guard webhook.Guard
+	// Receipts verifies authorization receipts; nil takes none.
+	Receipts api.Receipts
 	// Callers says who is calling. nil takes everybody for the tenant Local with
 	// every scope, which is for an address that only this machine reaches.
 	Callers auth.Authenticator
@@ -147,7 +149,7 @@ func New(c Config) (*Node, error) {
 	n.Dispatcher.Executions = &executions{n.runtime}
 	n.sweeper = &sweep.Sweeper{
 		Authority: n.Authority, Executions: n.Dispatcher, Page: 100, Most: 10_000, Logger: c.Logger,
-		Known: func(agent string, version int) bool { _, ok := c.Catalog.Lookup(agent, version); return ok },
+		Known: func(agent string, version int) bool { _, ok := c.Catalog.Lookup(agent, version); return ok }, Outside: c.Catalog.Outside,
 	}
 	if n.Handler, err = n.door(); err != nil {
 		return nil, err
@@ -185,7 +187,8 @@ func (n *Node) Start() error {
 }
 
 // recover gives every live task that is not paused a new execution. A paused one
-// waits for its answer, its deadline or the sweep. All are found before any is
+// waits for its answer, its deadline or the sweep; one that is worked on outside has
+// none, and its holder may be alive. All are found before any is
 // touched: a restart moves a task in the order in which they are found.
 func (n *Node) recover() error {
 	end := n.config.Now().Add(lifecycle.DefaultLife + lifecycle.MaxPause)
@@ -197,7 +200,7 @@ func (n *Node) recover() error {
 			return fmt.Errorf("looking for live tasks: %w", err)
 		}
 		for _, h := range page.Heads {
-			if h.Pause == nil {
+			if h.Pause == nil && !n.config.Catalog.Outside(h.Agent, h.AgentVersion) {
 				live = append(live, h.Ref())
 			}
 		}

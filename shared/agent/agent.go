@@ -29,6 +29,7 @@ type Agent struct {
 	card     Card
 	validate func(*a2a.Message) error
 	keyed    bool
+	outside  bool
 }
 
 // Step is one named step over the state S.

@@ -37,7 +37,7 @@ func (c *call) cancel(id a2a.TaskID) (*follower, error) {
 			return nil, err
 		}
 	}
-	if err := f.load(c.r.Context(), nil); err != nil {
+	if err := f.load(c.r.Context()); err != nil {
 		return nil, err
 	}
 	if err := c.waitFor(f, c.CancelWait, a2a.TaskState.Terminal); err != nil {

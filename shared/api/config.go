@@ -35,6 +35,8 @@ type Config struct {
 	Keys Keys
 	// Push registers webhooks. nil: this door has none, and its cards say so.
 	Push *Push
+	// Receipts verifies authorization receipts. nil: none are taken, and the cards say so.
+	Receipts Receipts
 	// Challenge is the WWW-Authenticate header of a 401.
 	Challenge string
 	// Now is the clock, by which what has expired is hidden.

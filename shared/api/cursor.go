@@ -1,6 +1,8 @@
 package api
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,8 +65,8 @@ func (k cursor) in(entries []lifecycle.Entry, updates []update) (position, error
 		}
 		p.seq = seq
 	}
-	for id, at := range k.chunks {
-		seq, err := at.in(id, p.seq, updates)
+	for _, id := range slices.Sorted(maps.Keys(k.chunks)) {
+		seq, err := k.chunks[id].in(id, p.seq, updates)
 		if err != nil {
 			return p, err
 		}
@@ -93,10 +95,8 @@ func (at place) in(id a2a.ArtifactID, seen uint64, updates []update) (uint64, er
 	revisions := revisionsOf(id, at.number, updates)
 	for i, v := range revisions {
 		left := i+1 < len(revisions) && revisions[i+1].first <= seen // for a later one
-		if at.revision == v.number || at.revision == 0 && !left && v.chunks >= at.number {
-			if v.chunks < at.number {
-				break
-			}
+		wanted := at.revision == v.number || at.revision == 0 && !left
+		if wanted && v.chunks >= at.number {
 			return v.behind, nil
 		}
 	}
@@ -192,8 +192,8 @@ func (r *reader) chunks(v any, field string, k *cursor) {
 	}
 	switch list := v.(type) {
 	case map[string]any:
-		for id, at := range list {
-			p, ok := placeOf(at)
+		for _, id := range slices.Sorted(maps.Keys(list)) {
+			p, ok := placeOf(list[id])
 			add(id, p, ok)
 		}
 	case []any:

@@ -32,5 +32,7 @@
 //   - Integers are JSON numbers: "10" is not 10. null is the same as absent (§5.7).
 //   - Requests that a browser makes for another site are refused, for on loopback
 //     nobody is authenticated.
+//   - An authorization receipt that comes with a message, in the extension's metadata,
+//     is taken out of it before anything is digested or stored (I9).
 //   - A duplicate cancellation returns the canceled task (§3.1.5, §3.3.1).
 package api

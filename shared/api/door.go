@@ -51,6 +51,7 @@ type address struct {
 // Who may do what.
 var (
 	callers   = []auth.Scope{auth.Caller}
+	producers = []auth.Scope{auth.Producer}
 	operators = []auth.Scope{auth.OperatorRead}
 	readers   = []auth.Scope{auth.Caller, auth.OperatorRead}
 )
@@ -77,6 +78,9 @@ var (
 	routePush      = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, scopes: callers, serve: (*call).restWebhook}
 	routeExtended  = &route{name: "GetExtendedAgentCard", methods: get, scopes: callers, serve: (*call).restExtendedCard}
 	routeLedger    = &route{name: "ledger", methods: get, unversioned: true, scopes: readers, serve: (*call).serveLedger}
+	routeAuthorize = &route{name: "authorizations", methods: post, unversioned: true, scopes: callers, serve: (*call).serveAuthorize}
+	routeEvents    = &route{name: "events", methods: post, unversioned: true, scopes: producers, serve: (*call).serveEvents}
+	routeExport    = &route{name: "export", methods: get, unversioned: true, scopes: readers, serve: (*call).serveExport}
 	routeEffects   = &route{name: "effects", methods: get, unversioned: true, scopes: operators, serve: (*call).serveEffects}
 	routeArtifact  = &route{name: "artifact", methods: get, unversioned: true, scopes: readers, serve: (*call).serveArtifact}
 	routeBlob      = &route{name: "blob", methods: get, unversioned: true, scopes: readers, serve: (*call).serveBlob}
@@ -228,6 +232,12 @@ func findPart(segments []string) (*route, address) {
 	switch segments[1] {
 	case "ledger":
 		return routeLedger, at
+	case "authorizations":
+		return routeAuthorize, at
+	case "events":
+		return routeEvents, at
+	case "export":
+		return routeExport, at
 	case "effects":
 		return routeEffects, at
 	case "pushNotificationConfigs":

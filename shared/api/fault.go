@@ -8,6 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
 // Refusals that A2A has no error for.
@@ -20,6 +21,8 @@ var (
 	errNotFound        = errors.New("not found")
 	errKeyConflict     = errors.New("submission key conflict")
 	errMessageConflict = errors.New("message conflict")
+	errReceiptRequired = errors.New("authorization receipt required")
+	errReceiptInvalid  = errors.New("authorization receipt invalid")
 )
 
 // kind is what an error is in both bindings (A2A §5.4, §9.5, §11.6).
@@ -57,6 +60,17 @@ var kinds = []kind{
 	{err: a2a.ErrUnsupportedOperation, code: -32004, status: 400, rpc: "FAILED_PRECONDITION", reason: "UNSUPPORTED_OPERATION"},
 	{err: errKeyConflict, code: -32602, status: 409, rpc: "ALREADY_EXISTS", reason: "SUBMISSION_KEY_CONFLICT"},
 	{err: errMessageConflict, code: -32602, status: 409, rpc: "ALREADY_EXISTS", reason: "MESSAGE_ID_CONFLICT"},
+	{err: errReceiptRequired, code: -32602, status: 400, rpc: "INVALID_ARGUMENT", reason: "AUTHORIZATION_RECEIPT_REQUIRED"},
+	{err: errReceiptInvalid, code: -32602, status: 400, rpc: "INVALID_ARGUMENT", reason: "AUTHORIZATION_RECEIPT_INVALID"},
+	{err: eventRefusal(lifecycle.StaleSequence), code: -32004, status: 409, rpc: "ABORTED", reason: "STALE_SEQUENCE"},
+	{err: eventRefusal(lifecycle.SequenceGap), code: -32004, status: 409, rpc: "ABORTED", reason: "SEQUENCE_GAP"},
+	{err: eventRefusal(lifecycle.FenceLost), code: -32004, status: 409, rpc: "ABORTED", reason: "FENCE_LOST"},
+	{err: eventRefusal(lifecycle.LeaseHeld), code: -32004, status: 409, rpc: "ABORTED", reason: "LEASE_HELD"},
+	{err: eventRefusal(lifecycle.CancelPending), code: -32004, status: 409, rpc: "FAILED_PRECONDITION", reason: "CANCEL_REQUESTED"},
+	{err: eventRefusal(lifecycle.PostTerminal), code: -32004, status: 409, rpc: "FAILED_PRECONDITION", reason: "POST_TERMINAL"},
+	{err: eventRefusal(lifecycle.PauseExpired), code: -32004, status: 409, rpc: "FAILED_PRECONDITION", reason: "POST_TERMINAL"},
+	{err: eventRefusal(lifecycle.IllegalTransition), code: -32004, status: 409, rpc: "FAILED_PRECONDITION", reason: "ILLEGAL_TRANSITION"},
+	{err: eventRefusal(lifecycle.ConflictingContent), code: -32602, status: 409, rpc: "ALREADY_EXISTS", reason: "EVENT_ID_CONFLICT"},
 	{err: a2a.ErrParseError, code: -32700, status: 400, rpc: "INVALID_ARGUMENT", reason: "PARSE_ERROR"},
 	{err: a2a.ErrInvalidRequest, code: -32600, status: 400, rpc: "INVALID_ARGUMENT", reason: "INVALID_REQUEST"},
 	{err: a2a.ErrMethodNotFound, code: -32601, status: 501, rpc: "UNIMPLEMENTED", reason: "METHOD_NOT_FOUND"},

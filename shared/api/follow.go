@@ -46,8 +46,8 @@ func (f *follower) add(entries []lifecycle.Entry, each func(seq uint64, update a
 }
 
 // load folds the whole task. A task without entries was purged a moment ago.
-func (f *follower) load(ctx context.Context, each func(seq uint64, update a2a.Event)) error {
-	if err := f.read(ctx, each); err != nil {
+func (f *follower) load(ctx context.Context) error {
+	if err := f.read(ctx, nil); err != nil {
 		return err
 	}
 	if f.view.Seq() == 0 {

@@ -6,7 +6,7 @@ func (c *call) getTask(q request) {
 	f := c.follow(q.id)
 	_, err := c.known(q.id)
 	if err == nil {
-		err = f.load(c.r.Context(), nil)
+		err = f.load(c.r.Context())
 	}
 	if err != nil {
 		c.refuse(err)

@@ -32,6 +32,9 @@ type Agent struct {
 	// KeyedByMessageID makes the messageId the submission key of requests that bring
 	// no other.
 	KeyedByMessageID bool
+	// Outside says that its tasks are worked on by outside producers: executions are
+	// told nothing of them, and POST /tasks/{id}/events takes events.
+	Outside bool
 }
 
 // Keys are the deployment's: every process of it has the same.

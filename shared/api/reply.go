@@ -68,7 +68,7 @@ func (c *call) reply(q request) (*follower, bool, error) {
 
 // answered tells the execution that is parked on a pause that it was closed.
 func (c *call) answered(ctx context.Context, res ledger.Result) {
-	if res.Answered > 0 && c.Executions != nil {
+	if res.Answered > 0 && c.Executions != nil && !c.agent.Outside {
 		c.untold(res.Task.Ref(), "answered", c.Executions.Answered(ctx, res.Task.Head, res.Answered))
 	}
 }

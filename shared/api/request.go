@@ -41,6 +41,8 @@ type extension struct {
 	submissionKey string
 	pause         *int
 	after         cursor
+	// authorization is a receipt; the message does not have it any more.
+	authorization *string
 }
 
 // sendParams reads a SendMessageRequest (§3.2.1).
@@ -208,6 +210,7 @@ func (r *reader) extension(metadata map[string]any, field string, e *extension) 
 		r.wrong(field, "must be an object")
 		return
 	}
+	r.authorization(metadata, object, field+".authorization", e)
 	switch key := object["submissionKey"].(type) {
 	case nil:
 	case string:

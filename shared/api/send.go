@@ -15,7 +15,7 @@ import (
 func (c *call) sendMessage(q request) {
 	f, fresh, err := c.accept(q)
 	if err == nil && !fresh {
-		err = f.load(c.r.Context(), nil)
+		err = f.load(c.r.Context())
 	}
 	if err == nil && !q.immediately {
 		err = c.waitFor(f, c.WaitBudget, rests)
@@ -36,7 +36,10 @@ func (c *call) accept(q request) (f *follower, fresh bool, err error) {
 	if err := c.fits(q.message, q.accepted); err != nil {
 		return nil, false, err
 	}
-	if q.id != "" {
+	switch {
+	case q.authorization != nil:
+		return c.replyAuthorized(q)
+	case q.id != "":
 		return c.reply(q)
 	}
 	return c.submit(q)
@@ -92,7 +95,7 @@ func (c *call) submit(q request) (*follower, bool, error) {
 	if err := f.add(res.Entries, nil); err != nil {
 		return nil, false, err
 	}
-	if c.Executions != nil {
+	if c.Executions != nil && !c.agent.Outside {
 		c.untold(f.ref, "submitted", c.Executions.Submitted(ctx, res.Task.Head))
 	}
 	return f, true, nil

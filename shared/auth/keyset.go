@@ -32,9 +32,9 @@ const (
 	minRSABits = 2048
 )
 
-// keySet keeps the public keys of an issuer (RFC 7517) and gets them anew when they
-// are old, or when a token names one that is not among them.
-type keySet struct {
+// KeySet keeps the public keys of an issuer (RFC 7517) and gets them anew when they
+// are old, or when a signature names one that is not among them.
+type KeySet struct {
 	issuer, address string
 	fetch           Fetch
 	now             func() time.Time
@@ -47,12 +47,16 @@ type keySet struct {
 	fetching chan struct{}
 }
 
-func newKeySet(c TokenConfig) *keySet {
-	return &keySet{issuer: c.Issuer, address: c.JWKSURL, fetch: c.Fetch, now: c.Now}
+// NewKeySet is the key set of an issuer, which is at an address; without one it is
+// where the issuer's /.well-known/openid-configuration says. It fetches nothing yet.
+func NewKeySet(issuer, address string, fetch Fetch, now func() time.Time) *KeySet {
+	return &KeySet{issuer: issuer, address: address, fetch: fetch, now: now}
 }
 
-// find is the key of a token's header.
-func (s *keySet) find(ctx context.Context, kid, alg string) (any, error) {
+// Find is the key that the header of a signature names, for one of [Algorithms]. It
+// fails with ErrUnauthenticated for a key that the issuer does not have, and with
+// ErrUnavailable while that cannot be known.
+func (s *KeySet) Find(ctx context.Context, kid, alg string) (any, error) {
 	key, due := s.look(kid, alg)
 	if key == nil || due {
 		if err := s.refresh(ctx); err != nil {
@@ -72,7 +76,7 @@ func (s *keySet) find(ctx context.Context, kid, alg string) (any, error) {
 }
 
 // look searches the keys that there are, and says whether they should be fetched.
-func (s *keySet) look(kid, alg string) (key any, due bool) {
+func (s *KeySet) look(kid, alg string) (key any, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	age := s.now().Sub(s.fetched)
@@ -109,7 +113,7 @@ func fits(k jose.JSONWebKey, alg string) bool {
 
 // refresh fetches the keys, once for all who wait, unless that was just done. The
 // error is the caller's, who waits no longer.
-func (s *keySet) refresh(ctx context.Context) error {
+func (s *KeySet) refresh(ctx context.Context) error {
 	s.mu.Lock()
 	pause := rolloverPause
 	if s.failure != nil {
@@ -135,7 +139,7 @@ func (s *keySet) refresh(ctx context.Context) error {
 
 // load replaces the keys. A document without usable keys is a failure: the old keys
 // stay.
-func (s *keySet) load(ctx context.Context, done chan struct{}) {
+func (s *KeySet) load(ctx context.Context, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	keys, err := s.get(ctx)
@@ -148,7 +152,7 @@ func (s *keySet) load(ctx context.Context, done chan struct{}) {
 	close(done)
 }
 
-func (s *keySet) get(ctx context.Context) ([]jose.JSONWebKey, error) {
+func (s *KeySet) get(ctx context.Context) ([]jose.JSONWebKey, error) {
 	address := s.address
 	if address == "" {
 		var err error
@@ -164,7 +168,7 @@ func (s *keySet) get(ctx context.Context) ([]jose.JSONWebKey, error) {
 }
 
 // discover asks the issuer where its keys are.
-func (s *keySet) discover(ctx context.Context) (string, error) {
+func (s *KeySet) discover(ctx context.Context) (string, error) {
 	b, err := s.fetch(ctx, discovery(s.issuer))
 	if err != nil {
 		return "", err
@@ -179,10 +183,16 @@ func (s *keySet) discover(ctx context.Context) (string, error) {
 	if about.Issuer != s.issuer {
 		return "", errors.New("the issuer's configuration is another issuer's")
 	}
-	if !secure(about.Keys) {
+	if !Secure(about.Keys) {
 		return "", errors.New("the issuer's jwks_uri is no https address")
 	}
 	return about.Keys, nil
+}
+
+// CheckKeys says why a JWK Set has no key that can be used, nil if it has one.
+func CheckKeys(document []byte) error {
+	_, err := parseKeySet(document)
+	return err
 }
 
 // parseKeySet keeps the keys that can be used; a kind of key that is not known here

@@ -14,9 +14,11 @@ import (
 // DefaultLeeway is how far clocks may differ.
 const DefaultLeeway = time.Minute
 
-// algorithms are the only ones that a token may be signed with (RFC 8725, 3.1):
+// Algorithms are the only ones that something may be signed with (RFC 8725, 3.1):
 // public keys, none of which could be taken for a shared secret.
-var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.ES256, jose.EdDSA}
+func Algorithms() []jose.SignatureAlgorithm {
+	return []jose.SignatureAlgorithm{jose.RS256, jose.ES256, jose.EdDSA}
+}
 
 // TokenConfig is an issuer and what its tokens mean here.
 type TokenConfig struct {
@@ -43,7 +45,7 @@ type TokenConfig struct {
 // Tokens verifies the tokens of one issuer.
 type Tokens struct {
 	TokenConfig
-	keys *keySet
+	keys *KeySet
 }
 
 // TokenProblem is something wrong with a TokenConfig.
@@ -65,8 +67,8 @@ func NewTokens(c TokenConfig) (*Tokens, []*TokenProblem) {
 			problems = append(problems, &TokenProblem{field, text})
 		}
 	}
-	check(secure(c.Issuer), "Issuer", "must be an https address without query or fragment")
-	check(c.JWKSURL == "" || secure(c.JWKSURL), "JWKSURL", "must be an https address without query or fragment")
+	check(Secure(c.Issuer), "Issuer", "must be an https address without query or fragment")
+	check(c.JWKSURL == "" || Secure(c.JWKSURL), "JWKSURL", "must be an https address without query or fragment")
 	check(len(c.Audiences) > 0, "Audiences", "needs one: without it, tokens for any other service would be taken")
 	check((c.TenantClaim == "") != (c.Tenant == ""), "TenantClaim", "or Tenant is needed, and not both: either a claim says the tenant, or everybody is of one")
 	check(c.Tenant == "" || named(c.Tenant), "Tenant", "needs 1 to 128 printable characters")
@@ -78,11 +80,12 @@ func NewTokens(c TokenConfig) (*Tokens, []*TokenProblem) {
 	if c.Leeway == 0 {
 		c.Leeway = DefaultLeeway
 	}
-	return &Tokens{c, newKeySet(c)}, nil
+	return &Tokens{c, NewKeySet(c.Issuer, c.JWKSURL, c.Fetch, c.Now)}, nil
 }
 
-// secure takes https, and http to this machine.
-func secure(address string) bool {
+// Secure says whether keys may be fetched from an address: by https, or by http from
+// this machine.
+func Secure(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host != "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil &&
 		(u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()))
@@ -98,7 +101,7 @@ func (t *Tokens) scheme() Scheme {
 // verify checks in this order: form, key, signature, and only then what it says.
 func (t *Tokens) verify(ctx context.Context, raw string) (Principal, error) {
 	// No error of the library is passed on: it may quote the token.
-	token, err := jwt.ParseSigned(raw, algorithms)
+	token, err := jwt.ParseSigned(raw, Algorithms())
 	if err != nil || len(token.Headers) != 1 {
 		return Principal{}, refuse(ErrUnauthenticated, "malformed token, or an algorithm that is not taken")
 	}
@@ -106,7 +109,7 @@ func (t *Tokens) verify(ctx context.Context, raw string) (Principal, error) {
 	if kind, stated := head.ExtraHeaders[jose.HeaderType].(string); stated && !accessToken(kind) {
 		return Principal{}, refuse(ErrUnauthenticated, "a token of another type")
 	}
-	key, err := t.keys.find(ctx, head.KeyID, head.Algorithm)
+	key, err := t.keys.Find(ctx, head.KeyID, head.Algorithm)
 	if err != nil {
 		return Principal{}, err
 	}

@@ -65,6 +65,13 @@ func (c *Catalog) Current(name string) (*agent.Agent, bool) {
 	return list[len(list)-1], true
 }
 
+// Outside says whether the tasks of an agent version are worked on outside: no
+// execution may be started for them.
+func (c *Catalog) Outside(name string, version int) bool {
+	a, known := c.Lookup(name, version)
+	return known && a.Outside()
+}
+
 // Default is the current version of the default agent.
 func (c *Catalog) Default() *agent.Agent {
 	a, _ := c.Current(c.names[0])

@@ -16,6 +16,16 @@ func named(name string, version int) *agent.Agent {
 	}})
 }
 
+func TestCatalogOutside(t *testing.T) {
+	c, err := catalog.New(named("inside", 1), agent.Outside("moved", 2, agent.Card{}), named("moved", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Outside("inside", 1) || c.Outside("moved", 1) || !c.Outside("moved", 2) || c.Outside("moved", 3) || c.Outside("gone", 1) {
+		t.Error("only version 2 of moved is worked on outside")
+	}
+}
+
 func TestCatalog(t *testing.T) {
 	hello, old, current, next := named("hello", 1), named("review", 1), named("review", 10), named("review", 9)
 	c, err := catalog.New(hello, current, old, next)

@@ -37,12 +37,17 @@ type Result struct {
 	Marked bool
 	// Answered is the pause that was closed, 0 for none.
 	Answered int
+	// Receipt is what was remembered, nil for nothing.
+	Receipt *Receipt
 }
 
 // Extra is what a commit carries beside its entries.
 type Extra struct {
 	// Receipt remembers the event under the sequence of its first entry.
 	Receipt *Receipt
+	// Outside says that the event is an outside producer's: a report is held against
+	// its count and moves it on, and the receipt says under which fence it came.
+	Outside bool
 }
 
 // Load reads the head and, if there are any, the artifacts.
@@ -78,23 +83,26 @@ func (a *Authority) complete(ctx context.Context, h lifecycle.Head) (lifecycle.T
 func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Command, src lifecycle.Source, extra Extra) (Result, error) {
 	op := a.NewID()
 	for range maxRounds {
+		cmd, err := a.placed(ctx, t.Ref(), cmd, src, extra)
+		if err != nil {
+			return Result{}, err
+		}
 		now := a.Now() // one instant judges the command and stamps its entries
 		d, rejection := lifecycle.Decide(t, cmd, now)
 		if rejection != nil && len(d.Events) == 0 {
 			return Result{Task: t}, rejection
 		}
-		from, receipt := src, extra.Receipt
+		from, with := src, extra
 		if rejection != nil {
 			// An event that was refused is not remembered as accepted, and what its refusal
 			// commits is not its producer's.
-			from, receipt = lifecycle.Source{Producer: "authority"}, nil
+			from, with = lifecycle.Source{Producer: "authority"}, Extra{}
 		}
 		var res Result
-		var err error
 		if d.Mark != nil {
 			res, err = a.mark(ctx, t, *d.Mark, op)
 		} else {
-			res, err = a.commit(ctx, t, d, from, op, receipt, now)
+			res, err = a.commit(ctx, t, d, from, op, with, cmd, now)
 		}
 		conflict, overtaken := errors.AsType[*Conflict](err)
 		if overtaken && d.Mark == nil && ownSuccess(conflict, op) {
@@ -109,6 +117,9 @@ func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Comm
 			return res, err
 		}
 		if err := a.known(ctx, t.Ref(), extra.Receipt); err != nil {
+			if first, ok := errors.AsType[*ReceiptKnown](err); ok && first.Receipt.Op == op {
+				return res, nil // and somebody else came after it
+			}
 			return Result{}, err
 		}
 		if t, err = a.complete(ctx, conflict.Current); err != nil {
@@ -136,7 +147,7 @@ func (a *Authority) known(ctx context.Context, ref lifecycle.Ref, r *Receipt) er
 // ownSuccess recognises a commit whose answer was lost.
 func ownSuccess(c *Conflict, op string) bool { return c.NextOp == op || c.Current.Op == op }
 
-func (a *Authority) commit(ctx context.Context, t lifecycle.Task, d lifecycle.Decision, src lifecycle.Source, op string, receipt *Receipt, now time.Time) (Result, error) {
+func (a *Authority) commit(ctx context.Context, t lifecycle.Task, d lifecycle.Decision, src lifecycle.Source, op string, with Extra, cmd lifecycle.Command, now time.Time) (Result, error) {
 	next, entries, err := lifecycle.Seal(t, d, src, op, now)
 	if err != nil {
 		return Result{}, err
@@ -145,13 +156,31 @@ func (a *Authority) commit(ctx context.Context, t lifecycle.Task, d lifecycle.De
 	if err := collect(&c, next); err != nil {
 		return Result{}, err
 	}
-	if receipt != nil && len(entries) > 0 {
-		r := *receipt
-		r.Seq = entries[0].Seq
-		c.Receipts = append(c.Receipts, r)
+	res := Result{Task: next, Entries: entries, Answered: d.Answered, Receipt: with.receipt(next.Head, entries, op)}
+	if res.Receipt != nil {
+		c.Receipts = []Receipt{*res.Receipt}
+	}
+	if r, is := cmd.(lifecycle.Report); is && with.Outside {
+		c.Producer = &ProducerMark{Producer: src.Producer, Seq: r.Place.Seq, EventID: src.EventID}
 	}
 	err = a.persist(ctx, func() error { return a.Ledger.Commit(ctx, c) })
-	return Result{Task: next, Entries: entries, Answered: d.Answered}, err
+	return res, err
+}
+
+// receipt is what a commit remembers of its event, nil for nothing.
+func (x Extra) receipt(next lifecycle.Head, entries []lifecycle.Entry, op string) *Receipt {
+	if x.Receipt == nil {
+		return nil
+	}
+	r := *x.Receipt
+	r.Seq = next.Seq
+	if len(entries) > 0 {
+		r.Seq = entries[0].Seq
+	}
+	if x.Outside {
+		r.Fence, r.Op = next.Fence, op
+	}
+	return &r
 }
 
 // collect adds what the entries' chunks leave behind.

@@ -35,6 +35,12 @@ func (c Commit) Check() error {
 	if c.Answered != 0 {
 		items++
 	}
+	if p := c.Producer; p != nil {
+		if p.Producer == "" || p.Seq == 0 || len(c.Entries) == 0 {
+			return fmt.Errorf("a producer has a name, and its count goes on from 1 with the entries of a report: %+v with %d entries", *p, len(c.Entries))
+		}
+		items++
+	}
 	if c.Head.Terminal() && !c.Seen.Terminal() {
 		items++ // the expiry marker
 	}

@@ -22,6 +22,9 @@ type Commit struct {
 	Chunks []ChunkReceipt
 	// Receipts remember answered events; each is new.
 	Receipts []Receipt
+	// Producer is how far an outside producer has come with this commit; nil when it
+	// is none of its reports. What is there must be one behind.
+	Producer *ProducerMark
 	// Answered marks a pause as answered, in the same transaction; 0 for none.
 	Answered int
 }
@@ -67,6 +70,15 @@ type Receipt struct {
 	Digest   lifecycle.Digest `json:"digest"` // of what was sent
 	Seq      uint64           `json:"seq"`    // the entry that accepted it
 	Hits     int              `json:"hits"`
+
+	// Of events of outside producers.
+
+	Fence  uint64           `json:"fence,omitempty"`  // that was granted, or that it came under
+	Reason lifecycle.Reason `json:"reason,omitempty"` // it was refused, and is again
+	Detail string           `json:"detail,omitempty"`
+	// Op is the operation that wrote the receipt. A caller whose answer was lost finds
+	// its own success by it.
+	Op string `json:"op,omitempty"`
 }
 
 // Rejected is a command that was refused, kept beside the task.
@@ -84,6 +96,9 @@ type Counts struct {
 	Rejections int `json:"rejections"`
 	Incidents  int `json:"incidents"` // rejections for conflicting content
 	Hits       int `json:"hits"`
+	// Quarantined counts output of outside producers that came after the task was
+	// canceled.
+	Quarantined int `json:"quarantined"`
 }
 
 // Token is the callback token of one attempt of an execution that waits.

@@ -43,7 +43,8 @@ type KeyTaken struct{ Note KeyNote }
 func (k *KeyTaken) Error() string { return "the submission key belongs to task " + string(k.Note.Task) }
 
 // ReceiptKnown is an event that was answered before, by whoever came first while
-// this caller was deciding: the first answer stands.
+// this caller was deciding: the first answer stands. From Commit it means that the
+// head still stands.
 type ReceiptKnown struct{ Receipt Receipt }
 
 // Error implements error.

@@ -37,8 +37,9 @@ type Tasks interface {
 	// when an earlier answer was lost). *Conflict: the task ID exists.
 	Create(ctx context.Context, c Creation) error
 	// Commit writes entries, the head and what belongs to them as one transaction,
-	// if the head is still as the caller saw it. *Conflict: it is not.
-	// ErrNotFound: there is no such task.
+	// if the head is still as the caller saw it. *Conflict: it is not, or a producer's
+	// mark is not one behind. *ReceiptKnown: the head stands, and a receipt is there
+	// already. ErrNotFound: there is no such task.
 	Commit(ctx context.Context, c Commit) error
 	// MarkCancel puts a cancellation on the head for the holder to meet, guarded by
 	// the fence and by somebody holding the lease, not by the sequence. The first
@@ -59,6 +60,18 @@ type Tasks interface {
 	Receipt(ctx context.Context, ref lifecycle.Ref, producer, eventID string) (Receipt, error)
 	// Hit counts a lookup of a receipt that answered a repeated event.
 	Hit(ctx context.Context, ref lifecycle.Ref, producer, eventID string) error
+	// Producer reads how far an outside producer's count has come; a mark without a
+	// sequence when nothing of it was accepted.
+	Producer(ctx context.Context, ref lifecycle.Ref, producer string) (ProducerMark, error)
+	// Refuse keeps a refused report of an outside producer beside the task: it counts
+	// the rejection, keeps it, and remembers it under the receipt, as one transaction.
+	// Beyond lifecycle.MaxRejections it only counts; the same holds for what is late,
+	// with lifecycle.MaxQuarantined. *ReceiptKnown: the event was answered before, and
+	// nothing is counted.
+	Refuse(ctx context.Context, ref lifecycle.Ref, r Refusal) error
+	// Quarantine reads what is kept of late output, oldest first. An unknown task has
+	// none.
+	Quarantine(ctx context.Context, ref lifecycle.Ref) ([]Quarantined, error)
 	// Reject keeps a rejection beside the task, up to lifecycle.MaxRejections, and
 	// counts it. It never changes the folded head.
 	Reject(ctx context.Context, ref lifecycle.Ref, r Rejected) error

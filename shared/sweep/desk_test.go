@@ -25,6 +25,8 @@ const (
 	grace  = 30 * time.Second
 	day    = 24 * time.Hour
 	tenant = "t"
+	// outside is the version that is worked on outside.
+	outside = 3
 )
 
 // desk is a ledger with tasks, and a sweeper for them.
@@ -49,7 +51,8 @@ func newDesk(t *testing.T) *desk {
 func (d *desk) newSweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Authority: d.auth, Executions: d.told, Page: 4, Most: 1000, Logger: slog.New(slog.DiscardHandler),
-		Known: func(agent string, version int) bool { return agent == "tester" && version == 1 },
+		Known:   func(agent string, version int) bool { return agent == "tester" && version == 1 },
+		Outside: func(agent string, version int) bool { return agent == "tester" && version == outside },
 	}
 }
 

@@ -33,6 +33,9 @@ type Sweeper struct {
 	// Known says whether an agent version can be run here. A task of an unknown one
 	// waits for a deploy; it is not restarted and does not fail.
 	Known func(agent string, version int) bool
+	// Outside says whether an agent version is worked on outside. A task of it is not
+	// restarted: it waits for a worker to claim it. nil: none is.
+	Outside func(agent string, version int) bool
 	// Page is how many tasks are read at a time, Most how many are looked at in one
 	// run.
 	Page, Most int
@@ -48,6 +51,7 @@ type Found struct {
 	Looked    int // tasks that were due
 	Expired   int // ended by a deadline or by their longest life
 	Restarted int // given a new execution
+	Left      int // to workers from outside, until one claims them or their life ends
 	Skipped   int // nothing to do yet
 	Unknown   int // waiting for their agent version
 	Failed    int // could not be handled; the next run tries again
@@ -118,6 +122,8 @@ func (s *Sweeper) look(ctx context.Context, ref lifecycle.Ref, f *Found) error {
 	case t.Pause != nil, t.Leased(now), t.NextAt.After(now), t.DueAt.After(now):
 		f.Skipped++ // also what somebody has handled since the index was read
 		return nil
+	case s.Outside != nil && s.Outside(t.Agent, t.AgentVersion):
+		return s.leave(ctx, t, f)
 	case !s.Known(t.Agent, t.AgentVersion):
 		f.Unknown++
 		return nil
@@ -128,6 +134,20 @@ func (s *Sweeper) look(ctx context.Context, ref lifecycle.Ref, f *Found) error {
 
 func overdue(h lifecycle.Head, now time.Time) bool {
 	return !now.Before(h.LifeEndsAt) || h.Pause != nil && !now.Before(h.Pause.DeadlineAt)
+}
+
+// leave takes a task of workers from outside out of what is due. A cancellation that
+// its last holder did not meet is settled.
+func (s *Sweeper) leave(ctx context.Context, t lifecycle.Task, f *Found) error {
+	_, err := s.Authority.Do(ctx, t, lifecycle.Leave{}, lifecycle.Source{Producer: "sweep"}, ledger.Extra{})
+	if _, refused := errors.AsType[*lifecycle.Rejection](err); refused {
+		f.Skipped++
+		return nil
+	}
+	if err == nil {
+		f.Left++
+	}
+	return err
 }
 
 func (s *Sweeper) expire(ctx context.Context, t lifecycle.Task, f *Found) error {

@@ -139,6 +139,8 @@ type footprint struct {
 	Effects    []lifecycle.Effect
 	Rejections []ledger.Rejected
 	Counts     ledger.Counts
+	Quarantine []ledger.Quarantined
+	Producer   ledger.ProducerMark
 	Parked     ledger.Parked
 	Endpoints  []ledger.Endpoint
 }
@@ -146,7 +148,7 @@ type footprint struct {
 func (b *bench) footprint(ref lifecycle.Ref) footprint {
 	b.Helper()
 	var f footprint
-	var errs [6]error
+	var errs [8]error
 	f.Head, f.Entries = b.head(ref), b.entries(ref)
 	f.Artifacts, errs[0] = b.ledger.Artifacts(b.ctx, ref)
 	f.Effects, errs[1] = b.ledger.EffectList(b.ctx, ref)
@@ -154,6 +156,8 @@ func (b *bench) footprint(ref lifecycle.Ref) footprint {
 	f.Counts, errs[3] = b.ledger.Counts(b.ctx, ref)
 	f.Parked, errs[4] = b.ledger.Parked(b.ctx, ref, 1)
 	f.Endpoints, errs[5] = b.ledger.EndpointList(b.ctx, ref)
+	f.Quarantine, errs[6] = b.ledger.Quarantine(b.ctx, ref)
+	f.Producer, errs[7] = b.ledger.Producer(b.ctx, ref, worker)
 	b.ok(errors.Join(errs[:]...))
 	return f
 }

@@ -65,6 +65,20 @@ func (l *faultyLedger) Hit(ctx context.Context, ref lifecycle.Ref, producer, eve
 	return write(ctx, l.faults, "Hit", func(ctx context.Context) error { return l.inner.Hit(ctx, ref, producer, eventID) }, nil)
 }
 
+func (l *faultyLedger) Producer(ctx context.Context, ref lifecycle.Ref, producer string) (ledger.ProducerMark, error) {
+	return read(ctx, l.faults, "Producer", func(ctx context.Context) (ledger.ProducerMark, error) {
+		return l.inner.Producer(ctx, ref, producer)
+	})
+}
+
+func (l *faultyLedger) Refuse(ctx context.Context, ref lifecycle.Ref, r ledger.Refusal) error {
+	return write(ctx, l.faults, "Refuse", func(ctx context.Context) error { return l.inner.Refuse(ctx, ref, r) }, nil)
+}
+
+func (l *faultyLedger) Quarantine(ctx context.Context, ref lifecycle.Ref) ([]ledger.Quarantined, error) {
+	return read(ctx, l.faults, "Quarantine", func(ctx context.Context) ([]ledger.Quarantined, error) { return l.inner.Quarantine(ctx, ref) })
+}
+
 func (l *faultyLedger) Reject(ctx context.Context, ref lifecycle.Ref, r ledger.Rejected) error {
 	return write(ctx, l.faults, "Reject", func(ctx context.Context) error { return l.inner.Reject(ctx, ref, r) }, nil)
 }

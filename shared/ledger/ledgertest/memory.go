@@ -29,7 +29,9 @@ type record struct {
 	artifacts  map[a2a.ArtifactID]lifecycle.Artifact
 	chunks     map[coordinate]ledger.ChunkReceipt
 	receipts   map[eventName]ledger.Receipt
+	producers  map[string]ledger.ProducerMark
 	rejections []ledger.Rejected
+	late       []ledger.Quarantined
 	counts     ledger.Counts
 	effects    map[effectName]lifecycle.Effect
 	parked     map[int]ledger.Parked
@@ -115,7 +117,7 @@ func (m *Memory) Create(ctx context.Context, c ledger.Creation) error {
 	r := &record{
 		artifacts: map[a2a.ArtifactID]lifecycle.Artifact{}, chunks: map[coordinate]ledger.ChunkReceipt{},
 		receipts: map[eventName]ledger.Receipt{}, effects: map[effectName]lifecycle.Effect{}, parked: map[int]ledger.Parked{},
-		endpoints: map[string]ledger.Endpoint{},
+		endpoints: map[string]ledger.Endpoint{}, producers: map[string]ledger.ProducerMark{},
 	}
 	for _, e := range c.Endpoints {
 		r.newEndpoint(e)
@@ -134,6 +136,9 @@ func (m *Memory) Commit(ctx context.Context, c ledger.Commit) error {
 		if !ledger.Stands(c.Seen, r.head) {
 			return r.conflict(c.Seen.Seq)
 		}
+		if p := c.Producer; p != nil && r.producers[p.Producer].Seq+1 != p.Seq {
+			return r.conflict(c.Seen.Seq)
+		}
 		if err := r.fresh(c); err != nil {
 			return err
 		}
@@ -145,6 +150,9 @@ func (m *Memory) Commit(ctx context.Context, c ledger.Commit) error {
 		}
 		for _, receipt := range c.Receipts {
 			r.receipts[eventName{receipt.Producer, receipt.EventID}] = receipt
+		}
+		if p := c.Producer; p != nil {
+			r.producers[p.Producer] = *p
 		}
 		if c.Answered != 0 {
 			p := r.parked[c.Answered]

@@ -28,8 +28,8 @@ func (r *record) fresh(c ledger.Commit) error {
 		}
 	}
 	for _, receipt := range c.Receipts {
-		if _, known := r.receipts[eventName{receipt.Producer, receipt.EventID}]; known {
-			return fmt.Errorf("event %q of %q was answered before", receipt.EventID, receipt.Producer)
+		if first, known := r.receipts[eventName{receipt.Producer, receipt.EventID}]; known {
+			return &ledger.ReceiptKnown{Receipt: first}
 		}
 	}
 	return nil
@@ -73,15 +73,20 @@ func (m *Memory) Hit(ctx context.Context, ref lifecycle.Ref, producer, eventID s
 // Reject implements ledger.Tasks.
 func (m *Memory) Reject(ctx context.Context, ref lifecycle.Ref, refused ledger.Rejected) error {
 	return m.within(ctx, ref, func(r *record) error {
-		r.counts.Rejections++
-		if refused.Reason == lifecycle.ConflictingContent {
-			r.counts.Incidents++
-		}
-		if len(r.rejections) < lifecycle.MaxRejections {
-			r.rejections = append(r.rejections, refused)
-		}
+		r.reject(refused)
 		return nil
 	})
+}
+
+func (r *record) reject(refused ledger.Rejected) (kept bool) {
+	r.counts.Rejections++
+	if refused.Reason == lifecycle.ConflictingContent {
+		r.counts.Incidents++
+	}
+	if kept = len(r.rejections) < lifecycle.MaxRejections; kept {
+		r.rejections = append(r.rejections, refused)
+	}
+	return kept
 }
 
 // Rejections implements ledger.Tasks.

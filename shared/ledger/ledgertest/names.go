@@ -15,6 +15,7 @@ var nameTests = []test{
 	{"tenants and tasks with look-alike names stay apart (I10)", nameRefs},
 	{"submission keys with look-alike names stay apart (I5)", nameKeys},
 	{"receipts with look-alike names stay apart (I5)", nameReceipts},
+	{"producers with look-alike names stay apart", nameProducers},
 	{"effects with look-alike names stay apart (I7)", nameEffects},
 	{"artifacts with look-alike names stay apart (I6)", nameArtifacts},
 	{"endpoints with look-alike names stay apart", nameEndpoints},
@@ -119,6 +120,21 @@ func nameReceipts(b *bench) {
 			b.Fatalf("the receipt of %q: %v", n, err)
 		}
 		b.is(fmt.Sprintf("the receipt of %q", n), receipt.Digest, fmt.Sprint(i))
+	}
+}
+
+func nameProducers(b *bench) {
+	t := b.working("holder")
+	names := oddNames()[1:] // the rules give every producer a name
+	for i, name := range names {
+		for seq := range i%2 + 1 {
+			c := b.drafted(b.task(t.Ref()), fmt.Sprintf("op-%d-%d", i, seq), noted("x"))
+			c.Producer = &ledger.ProducerMark{Producer: name, Seq: uint64(seq) + 1, EventID: name}
+			b.ok(b.ledger.Commit(b.ctx, c))
+		}
+	}
+	for i, name := range names {
+		b.is(fmt.Sprintf("the mark of %q", name), b.mark(t.Ref(), name), ledger.ProducerMark{Producer: name, Seq: uint64(i%2) + 1, EventID: name})
 	}
 }
 

@@ -27,6 +27,8 @@ func topics() []topic {
 		{"lease", leaseTests},
 		{"artifacts", artifactTests},
 		{"receipts", receiptTests},
+		{"producers", producerTests},
+		{"quarantine", quarantineTests},
 		{"rejections", rejectionTests},
 		{"watch", watchTests},
 		{"effects", effectTests},

@@ -25,7 +25,12 @@ func (b *bench) rich() lifecycle.Task {
 	b.ok(err)
 	t := b.granted(res.Task, "holder")
 	b.ok(b.ledger.Intend(b.ctx, t.Ref(), b.intent(t, 1, "effect")))
-	b.ok(b.ledger.Commit(b.ctx, b.loaded(t, "event")))
+	c := b.loaded(t, "event")
+	c.Producer = &ledger.ProducerMark{Producer: worker, Seq: 1, EventID: "one"}
+	b.ok(b.ledger.Commit(b.ctx, c))
+	late := b.refusal(0, lifecycle.PostTerminal)
+	late.Late = &ledger.Quarantined{Producer: worker, EventID: "m-0", Payload: []byte(`"late"`)}
+	b.ok(b.ledger.Refuse(b.ctx, t.Ref(), late))
 	b.ok(b.ledger.Reject(b.ctx, t.Ref(), b.refused(1, lifecycle.FenceLost)))
 	_, err = b.ledger.Park(b.ctx, t.Ref(), 1, ledger.Token{Value: "token", Generation: 1})
 	b.ok(err)
@@ -56,6 +61,10 @@ func (b *bench) answers(ref lifecycle.Ref) map[string]string {
 	note("Key", "", err)
 	_, err = l.Receipt(b.ctx, ref, "client", "event")
 	note("Receipt", "", err)
+	mark, err := l.Producer(b.ctx, ref, worker)
+	note("Producer", mark.Seq, err)
+	late, err := l.Quarantine(b.ctx, ref)
+	note("Quarantine", len(late), err)
 	rejections, err := l.Rejections(b.ctx, ref)
 	note("Rejections", len(rejections), err)
 	counts, err := l.Counts(b.ctx, ref)
@@ -106,6 +115,7 @@ func tenantWrites(b *bench) {
 			"MarkCancel":  l.MarkCancel(b.ctx, foreign, lifecycle.CancelMark{}, t.Fence, "op-foreign"),
 			"Hit":         l.Hit(b.ctx, foreign, "client", "event"),
 			"Reject":      l.Reject(b.ctx, foreign, b.refused(2, lifecycle.FenceLost)),
+			"Refuse":      l.Refuse(b.ctx, foreign, b.refusal(3, lifecycle.FenceLost)),
 			"Intend":      l.Intend(b.ctx, foreign, effect),
 			"PutEndpoint": l.PutEndpoint(b.ctx, foreign, b.endpoint("endpoint")),
 			"Want":        l.Want(b.ctx, foreign, "endpoint", 9, b.clock.Now()),

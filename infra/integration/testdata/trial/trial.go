@@ -2,6 +2,7 @@
 //
 //	ask N      asks N questions, one after the other, and says what was answered
 //	work       asks once, then reports "half-way" as a sub-step and completes
+//	authorize  asks for an authorization, and completes with it
 //	produce    emits all that is too large for one item of a table
 package hello
 
@@ -41,6 +42,7 @@ var Agent = agent.New("trial", 1,
 	agent.Step[trial]{Name: "ask", Run: ask},
 	agent.Step[trial]{Name: "answer", Run: answer},
 	agent.Step[trial]{Name: "work", Run: work},
+	agent.Step[trial]{Name: "act", Run: act},
 	agent.Step[trial]{Name: "note", Run: note, Timeout: 5 * time.Minute},
 	agent.Step[trial]{Name: "large", Run: large},
 	agent.Step[trial]{Name: "many", Run: many, Timeout: 5 * time.Minute},
@@ -55,11 +57,17 @@ func begin(_ context.Context, t *agent.Task[trial]) (agent.Next, error) {
 	case "work":
 		t.State.Left, t.State.Work = 1, true
 		return agent.Continue("ask"), nil
+	case "authorize":
+		return agent.Authorize("act", "May I act?", "act", agent.For(time.Hour)), nil
 	case "produce":
 		return agent.Continue("large"), nil
 	default:
 		return agent.Complete("Nothing to do."), nil
 	}
+}
+
+func act(context.Context, *agent.Task[trial]) (agent.Next, error) {
+	return agent.Complete("Acted."), nil
 }
 
 func ask(_ context.Context, t *agent.Task[trial]) (agent.Next, error) {

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"bufio"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/shared/auth"
+	"github.com/holdfast-a2a/holdfast/shared/export"
+)
+
+// typeNDJSON is the media type of an export.
+const typeNDJSON = "application/x-ndjson"
+
+// serveExport answers with the task's export, also of a finished task:
+// GET /tasks/{id}/export. Operators get all that the ledger keeps; callers get the
+// history, the artifacts and the head. An answer that was cut lacks its trailer.
+func (c *call) serveExport(at address) {
+	h, err := c.known(at.task)
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	scope := export.Caller
+	if c.who.May(auth.OperatorRead) {
+		scope = export.Operator
+	}
+	header := c.w.Header()
+	header.Set("Content-Type", typeNDJSON)
+	header.Set("Content-Disposition", `attachment; filename="task.ndjson"`)
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	c.w.WriteHeader(http.StatusOK)
+	if c.r.Method == http.MethodHead {
+		return
+	}
+	out := &patientWriter{w: c.w, out: http.NewResponseController(c.w), patience: c.WriteTimeout}
+	_ = out.out.SetWriteDeadline(time.Time{}) // a long history outlives what the server allows an answer
+	buffered := bufio.NewWriterSize(out, maxBurst)
+	_, err = export.Write(c.r.Context(), buffered, c.Authority.Ledger, h.Ref(), export.Options{Scope: scope, At: c.Now()})
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err != nil && !errors.Is(err, errNotTaken) && c.r.Context().Err() == nil {
+		c.Logger.LogAttrs(c.r.Context(), slog.LevelError, "export was cut", slog.String("task", string(h.Task)), slog.Any("error", err))
+	}
+}
+
+// patientWriter writes and flushes. A caller that does not take it in time is given
+// up.
+type patientWriter struct {
+	w        http.ResponseWriter
+	out      *http.ResponseController
+	patience time.Duration
+}
+
+// Write implements io.Writer.
+func (p *patientWriter) Write(b []byte) (int, error) {
+	giveUp := time.AfterFunc(p.patience, func() { _ = p.out.SetWriteDeadline(time.Unix(1, 0)) })
+	defer giveUp.Stop()
+	n, err := p.w.Write(b)
+	if err != nil {
+		return n, errNotTaken
+	}
+	if err := p.out.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return n, errNotTaken
+	}
+	return n, nil
+}

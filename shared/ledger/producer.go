@@ -1,0 +1,173 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// ProducerMark is how far an outside producer's count of its reports on a task
+// has come.
+type ProducerMark struct {
+	Producer string `json:"producer"`
+	Seq      uint64 `json:"seq"`     // of its last accepted report
+	EventID  string `json:"eventId"` // of that report
+}
+
+// Refusal is a report of an outside producer that was refused, and what is kept of
+// it.
+type Refusal struct {
+	Rejected Rejected
+	// Receipt remembers the refusal: its Reason is set.
+	Receipt Receipt
+	// Late is what the report brought after the task was canceled, nil for nothing.
+	Late *Quarantined
+}
+
+// Quarantined is output that came after its task was canceled. Nobody who asks for
+// the task is shown it.
+type Quarantined struct {
+	At       time.Time        `json:"at"`
+	Producer string           `json:"producer"`
+	EventID  string           `json:"eventId"`
+	Digest   lifecycle.Digest `json:"digest"`
+	Bytes    int              `json:"bytes"`
+	// Payload is what was sent, nil when it has more than
+	// lifecycle.MaxQuarantinedBytes.
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// Sent is an event of an outside producer as it was sent.
+type Sent struct {
+	// Payload is its canonical JSON; Digest is taken over that.
+	Payload json.RawMessage
+	Digest  lifecycle.Digest
+}
+
+// Taken is an event of an outside producer that was accepted, now or before.
+type Taken struct {
+	Result
+
+	// Repeated says that it was accepted before: the receipt is the first one, and the
+	// task is as it is now.
+	Repeated bool
+}
+
+// Take decides an event of an outside producer: a Grant, a Renew, a Release or a
+// Report, from a source with an event ID and, for a Report, a sequence.
+//
+// Exactly the same event again gives the first receipt and counts as a hit, or the
+// first rejection; the same ID with another digest is an incident. A renewal has no
+// receipt: it is asked for again and again. Of what is refused, reports are kept and
+// remembered (lifecycle.Reason.Remembered); output that comes after a cancellation
+// is quarantined with it.
+func (a *Authority) Take(ctx context.Context, ref lifecycle.Ref, cmd lifecycle.Command, src lifecycle.Source, sent Sent) (Taken, error) {
+	extra := Extra{Outside: true, Receipt: &Receipt{Producer: src.Producer, EventID: src.EventID, Digest: sent.Digest}}
+	if _, renewal := cmd.(lifecycle.Renew); renewal {
+		extra.Receipt = nil
+	}
+	if first, err := a.repeated(ctx, ref, extra.Receipt, src.Fence); first != nil || err != nil {
+		return a.again(ctx, ref, first, err)
+	}
+	t, err := a.Load(ctx, ref)
+	if err != nil {
+		return Taken{}, err
+	}
+	res, err := a.Do(ctx, t, cmd, src, extra)
+	if err == nil {
+		return Taken{Result: res}, nil
+	}
+	r, rejected := errors.AsType[*lifecycle.Rejection](err)
+	if _, overtaken := errors.AsType[*ReceiptKnown](err); !rejected && !overtaken {
+		return Taken{Result: res}, err
+	}
+	// Whoever sends the same may have come first in the meantime.
+	if first, known := a.repeated(ctx, ref, extra.Receipt, src.Fence); first != nil || known != nil {
+		return a.again(ctx, ref, first, known)
+	}
+	report, is := cmd.(lifecycle.Report)
+	if !rejected || !is || !r.Reason.Remembered() {
+		return Taken{Result: res}, err
+	}
+	return a.refuse(ctx, res, report, src, *extra.Receipt, sent, r)
+}
+
+// again answers an event that was answered before.
+func (a *Authority) again(ctx context.Context, ref lifecycle.Ref, first *Receipt, err error) (Taken, error) {
+	if err != nil {
+		return Taken{}, err
+	}
+	h, err := a.Ledger.Head(ctx, ref)
+	if err != nil {
+		return Taken{}, err
+	}
+	out := Taken{Result: Result{Task: lifecycle.Task{Head: h}, Receipt: first}, Repeated: true}
+	if first.Reason != "" {
+		return out, &lifecycle.Rejection{Reason: first.Reason, Detail: first.Detail}
+	}
+	return out, nil
+}
+
+// repeated looks an event up among those that were answered: nil for none. Other
+// bytes under its ID are an incident.
+func (a *Authority) repeated(ctx context.Context, ref lifecycle.Ref, sent *Receipt, fence uint64) (*Receipt, error) {
+	if sent == nil {
+		return nil, nil
+	}
+	first, err := a.Ledger.Receipt(ctx, ref, sent.Producer, sent.EventID)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case first.Digest != sent.Digest:
+		return nil, a.incident(ctx, ref, sent.Producer, fence, &lifecycle.Rejection{
+			Reason: lifecycle.ConflictingContent, Detail: "one event ID, two payloads",
+		})
+	}
+	if err := a.Ledger.Hit(ctx, ref, sent.Producer, sent.EventID); err != nil {
+		return nil, err
+	}
+	first.Hits++
+	return &first, nil
+}
+
+// refuse keeps a refused report, unless somebody else's same one was answered
+// first.
+func (a *Authority) refuse(ctx context.Context, res Result, c lifecycle.Report, src lifecycle.Source, receipt Receipt, sent Sent, r *lifecycle.Rejection) (Taken, error) {
+	ref, now := res.Task.Ref(), lifecycle.Millis(a.Now())
+	receipt.Reason, receipt.Detail, receipt.Fence, receipt.Op = r.Reason, r.Detail, src.Fence, a.NewID()
+	kept := Refusal{Receipt: receipt, Rejected: Rejected{
+		At: now, Producer: src.Producer, EventID: src.EventID, Reason: r.Reason, Detail: r.Detail, Fence: src.Fence,
+	}}
+	if r.Reason == lifecycle.PostTerminal && res.Task.State == lifecycle.Canceled && c.Verb != lifecycle.VerbCancel {
+		kept.Late = &Quarantined{At: now, Producer: src.Producer, EventID: src.EventID, Digest: sent.Digest, Bytes: len(sent.Payload)}
+		if len(sent.Payload) <= lifecycle.MaxQuarantinedBytes {
+			kept.Late.Payload = sent.Payload
+		}
+	}
+	err := a.persist(ctx, func() error { return a.Ledger.Refuse(ctx, ref, kept) })
+	first, known := errors.AsType[*ReceiptKnown](err)
+	switch {
+	case known && first.Receipt.Op != receipt.Op:
+		again, err := a.repeated(ctx, ref, &receipt, src.Fence)
+		return a.again(ctx, ref, again, err)
+	case err != nil && !known:
+		return Taken{Result: res}, err
+	}
+	return Taken{Result: res}, r
+}
+
+// placed gives a report of an outside producer its place.
+func (a *Authority) placed(ctx context.Context, ref lifecycle.Ref, cmd lifecycle.Command, src lifecycle.Source, extra Extra) (lifecycle.Command, error) {
+	r, is := cmd.(lifecycle.Report)
+	if !is || !extra.Outside {
+		return cmd, nil
+	}
+	mark, err := a.Ledger.Producer(ctx, ref, src.Producer)
+	r.Place = &lifecycle.Place{Seq: src.Seq, Last: mark.Seq}
+	return r, err
+}
