@@ -14,7 +14,7 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 .PHONY: help run test race check lint fix fuzz golden bench bench-smoke demo readme build clean check-test \
-	template integration deploy-test cost conformance interop build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
+	template integration deploy-test cost conformance openapi interop build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,7 @@ check: lint check-test race ## what CI runs: lint, test, race, then everything e
 	$(MAKE) bench-smoke
 	$(MAKE) readme
 	$(MAKE) conformance
+	$(MAKE) openapi
 	$(MAKE) interop
 	$(MAKE) template
 	$(MAKE) cost
@@ -113,6 +114,9 @@ integration: ## the adapters, and the compiled functions, against a DynamoDB-com
 
 conformance: ## the table of the specification's MUSTs, each with its test; with TCK_DIR the A2A compatibility kit as well
 	go run ./local/conformance
+
+openapi: ## a fuzzer of other people's (schemathesis) against a running server, from events/openapi.json; installs it
+	go run ./local/openapi
 
 interop: ## the official Python, JavaScript and Go clients against a running server; installs what it needs
 	go run ./local/interop
