@@ -62,6 +62,8 @@ func deviations(t *testing.T, rows ...string) []deviation {
 	return list
 }
 
+// Case 71: where the kit is wrong is a list with reasons, and the list must fit: what
+// is not on it fails, and what is on it and does not happen any more fails too.
 func TestJudge(t *testing.T) {
 	results := []result{
 		{"a.test_one[jsonrpc]", "MUST", "pass", ""},

@@ -86,7 +86,7 @@ func (w *world) authorize(id a2a.TaskID, text string, into any) int {
 
 // A task that waits for authorization goes on with a receipt for what it asks for, and
 // with nothing else: not with a message, a forgery, or the receipt before; and nothing
-// is done before (I12). The stream stays open all the while (A2A §7.6.1).
+// is done before (I12; case 24). The stream stays open all the while (A2A §7.6.1).
 func TestAuthorization(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var deleted []string

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -77,7 +78,8 @@ func TestListPages(t *testing.T) {
 	})
 }
 
-// The token is good with its own filters only, and nothing else is a token.
+// Case 61: the token is good with its own filters only, and nothing else is a token: not
+// one in which something was changed, nor another deployment's.
 func TestListTokens(t *testing.T) {
 	both(t, nil, func(w *world, c client) {
 		t := w.t
@@ -86,6 +88,11 @@ func TestListTokens(t *testing.T) {
 		}
 		token := text(c.ok("ListTasks", object{"pageSize": 1}), "nextPageToken")
 		c.ok("ListTasks", object{"pageToken": token, "pageSize": 7, "includeArtifacts": true, "historyLength": 1})
+		other := newWorld(w.t).client(w.t, c.rpc)
+		for i := range 2 {
+			other.submit(message(fmt.Sprintf("m-%d", i), "do it"))
+		}
+		elsewhere := text(other.ok("ListTasks", object{"pageSize": 1}), "nextPageToken")
 		for what, params := range map[string]object{
 			"another filter":  {"pageToken": token, "contextId": "c"},
 			"another state":   {"pageToken": token, "status": "TASK_STATE_WORKING"},
@@ -94,6 +101,9 @@ func TestListTokens(t *testing.T) {
 			"an empty object": {"pageToken": base64.RawURLEncoding.EncodeToString([]byte("{}"))},
 			"a long one":      {"pageToken": strings.Repeat("A", 4096)},
 			"cut short":       {"pageToken": token[:len(token)-2]},
+			"another total":   {"pageToken": changed(t, token, `"n":2`, `"n":9`)},
+			"without a code":  {"pageToken": base64.RawURLEncoding.EncodeToString(decoded(t, token)[16:])},
+			"another's":       {"pageToken": elsewhere},
 		} {
 			p := c.call("ListTasks", params)
 			if p.err == nil || p.err.reason != "INVALID_PARAMS" || !slices.Equal(p.err.fields, []string{"pageToken"}) {
@@ -103,6 +113,25 @@ func TestListTokens(t *testing.T) {
 		// Another tenant gains nothing by it: the filters name the tenant.
 		c.with("Authorization", "Bearer elsewhere/me").refused("ListTasks", object{"pageToken": token}, "INVALID_PARAMS")
 	})
+}
+
+func decoded(t *testing.T, token string) []byte {
+	t.Helper()
+	b, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// changed is a token with something else in it.
+func changed(t *testing.T, token, old, other string) string {
+	t.Helper()
+	b := decoded(t, token)
+	if !bytes.Contains(b, []byte(old)) {
+		t.Fatalf("no %s in %q", old, b)
+	}
+	return base64.RawURLEncoding.EncodeToString(bytes.Replace(b, []byte(old), []byte(other), 1))
 }
 
 // Filters, and the order by status time.
