@@ -146,6 +146,20 @@ class Peer:
         async with httpx.AsyncClient() as http:
             return await A2ACardResolver(http, self.base).get_agent_card()
 
+    async def key_provider(self):
+        """Gives the key that signed a card, from where the signature says that it is."""
+        import httpx
+        import jwt
+
+        async with httpx.AsyncClient() as http:
+            found = (await http.get(self.base + '/.well-known/jwks.json')).json()['keys']
+
+        def key(kid, jku):
+            same(jku, self.base + '/.well-known/jwks.json', 'address of the keys')
+            return next(jwt.PyJWK(k) for k in found if k['kid'] == kid)
+
+        return key
+
     async def send(self, m, immediately=False, **configuration):
         request = SendMessageRequest(
             message=m,

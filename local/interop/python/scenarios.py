@@ -19,6 +19,7 @@ from a2a.types import (
     TaskPushNotificationConfig,
     TaskState,
 )
+from a2a.utils.signing import create_signature_verifier
 from a2a.utils.errors import (
     InvalidParamsError,
     PushNotificationNotSupportedError,
@@ -54,6 +55,8 @@ async def card(peer):
     check(c.capabilities.streaming, 'the card announces no streaming')
     check(EXTENSION in [e.uri for e in c.capabilities.extensions], 'the card does not announce the extension')
     same([s.id for s in c.skills], ['show'], 'skills')
+    # Raises unless a signature holds for the card as the SDK has read it.
+    create_signature_verifier(await peer.key_provider(), ['EdDSA'])(c)
 
 
 async def blocking_send(peer):
