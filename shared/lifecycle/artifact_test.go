@@ -216,3 +216,16 @@ func TestArtifactLimits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestOpenArtifactsAreAnsweredAlike: of several open artifacts the refusal names the first by ID, always: what is kept
+// of it must be the same on every ledger.
+func TestOpenArtifactsAreAnsweredAlike(t *testing.T) {
+	b := started(t)
+	b.must(t, b.emit(piece{"c", "x", false, false}, piece{"b", "x", false, false}, piece{"a", "x", false, true}, piece{"d", "x", false, false}), start)
+	for range 100 {
+		_, err := lifecycle.Decide(b.task, b.report(lifecycle.VerbComplete), start)
+		if !lifecycle.RejectedFor(err, lifecycle.OpenArtifact) || !strings.Contains(err.Error(), `"b"`) {
+			t.Fatalf("%v", err)
+		}
+	}
+}

@@ -95,9 +95,9 @@ func report(t Task, c Report, now time.Time) (Decision, error) {
 	case VerbPause:
 		return pause(t, c, events, now)
 	case VerbComplete:
-		for _, a := range t.Arts {
-			if !a.Sealed {
-				return Decision{}, reject(OpenArtifact, "artifact %q is open: seal it with a last chunk before completing", a.ID)
+		for _, item := range Manifest(t.Arts) { // by ID: the same task is always answered alike
+			if !item.Sealed {
+				return Decision{}, reject(OpenArtifact, "artifact %q is open: seal it with a last chunk before completing", item.ID)
 			}
 		}
 		return ending(t, c, Completed, events)
