@@ -32,7 +32,7 @@ func (c *call) reply(q request) (*follower, bool, error) {
 	}
 	if h.Terminal() {
 		// Large parts need not be stored for this.
-		return nil, false, c.rejected(ctx, f.ref, q.message.ID, &lifecycle.Rejection{Reason: lifecycle.PostTerminal, Detail: "the task has ended as " + string(h.State)}, h)
+		return nil, false, c.rejected(ctx, f.ref, q, &lifecycle.Rejection{Reason: lifecycle.PostTerminal, Detail: "the task has ended as " + string(h.State)}, h)
 	}
 	message, _, err := c.offload(ctx, f.ref, q.message, func() error { return nil })
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *call) reply(q request) (*follower, bool, error) {
 	if !refused {
 		return nil, false, err
 	}
-	return nil, false, c.rejected(ctx, f.ref, message.ID, rejection, res.Task.Head)
+	return nil, false, c.rejected(ctx, f.ref, q, rejection, res.Task.Head)
 }
 
 // answered tells the execution that is parked on a pause that it was closed.
@@ -91,18 +91,18 @@ func (c *call) repeated(ctx context.Context, ref lifecycle.Ref, messageID string
 
 // rejected answers a message that the task does not take now, and keeps the
 // rejection beside the task (I2).
-func (c *call) rejected(ctx context.Context, ref lifecycle.Ref, messageID string, r *lifecycle.Rejection, h lifecycle.Head) error {
-	c.keep(ctx, ref, messageID, r)
+func (c *call) rejected(ctx context.Context, ref lifecycle.Ref, q request, r *lifecycle.Rejection, h lifecycle.Head) error {
+	c.keep(ctx, ref, q.message.ID, r)
 	var out *refusal
 	switch r.Reason {
 	case lifecycle.PostTerminal:
 		out = refuse(a2a.ErrUnsupportedOperation, "The task has ended and takes no more messages; send one without taskId for a new task.")
 	case lifecycle.PauseMismatch:
-		out = refuse(a2a.ErrInvalidParams, "%s", r.Detail)
-		if h.Pause != nil {
+		out = refuse(a2a.ErrInvalidParams, "The message answers another question than the one that is open: %s.", r.Detail)
+		if h.Pause != nil && q.pause == nil {
 			out = refuse(a2a.ErrInvalidParams, "The question must be answered by its number: send it in the metadata as {%q: {\"pause\": %d}}.", lifecycle.ExtensionURI, h.Pause.Number)
-			out.fields = []violation{{"message.metadata." + lifecycle.ExtensionURI + ".pause", r.Detail}}
 		}
+		out.fields = []violation{{"message.metadata." + lifecycle.ExtensionURI + ".pause", r.Detail}}
 	case lifecycle.PauseExpired:
 		out = refuse(a2a.ErrUnsupportedOperation, "The reply came after the deadline: %s.", r.Detail)
 	case lifecycle.InvalidContent:

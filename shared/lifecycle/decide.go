@@ -121,6 +121,9 @@ func decideReply(t Task, c Reply, now time.Time) (Decision, error) {
 	if r := checkMessage(c.Message); r != nil {
 		return Decision{}, r
 	}
+	if c.Pause != nil && t.Pause != nil && *c.Pause != t.Pause.Number {
+		return Decision{}, reject(PauseMismatch, "the reply names pause %d, open is pause %d", *c.Pause, t.Pause.Number)
+	}
 	switch t.State {
 	case AuthRequired:
 		if int(t.Seq)+1 > MaxEntries-reservedEntries {
@@ -133,10 +136,7 @@ func decideReply(t Task, c Reply, now time.Time) (Decision, error) {
 		return Decision{}, reject(IllegalTransition, "the task is in %s and waits for no message", t.State)
 	}
 	p := t.Pause
-	switch {
-	case c.Pause != nil && *c.Pause != p.Number:
-		return Decision{}, reject(PauseMismatch, "the reply names pause %d, open is pause %d", *c.Pause, p.Number)
-	case c.Pause == nil && p.Named:
+	if c.Pause == nil && p.Named {
 		return Decision{}, reject(PauseMismatch, "this question must be answered by name: set pause to %d", p.Number)
 	}
 	after := t.Head
