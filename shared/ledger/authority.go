@@ -81,9 +81,9 @@ func (a *Authority) complete(ctx context.Context, h lifecycle.Head) (lifecycle.T
 // A *lifecycle.Rejection is the answer that the command is not allowed; what it
 // came with is committed.
 func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Command, src lifecycle.Source, extra Extra) (Result, error) {
-	op := a.NewID()
+	op, current := a.NewID(), t
 	for range maxRounds {
-		cmd, err := a.placed(ctx, t.Ref(), cmd, src, extra)
+		cmd, t, err := a.placed(ctx, current, cmd, src, extra)
 		if err != nil {
 			return Result{}, err
 		}
@@ -122,7 +122,7 @@ func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Comm
 			}
 			return Result{}, err
 		}
-		if t, err = a.complete(ctx, conflict.Current); err != nil {
+		if current, err = a.complete(ctx, conflict.Current); err != nil {
 			return Result{}, err
 		}
 	}

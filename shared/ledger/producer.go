@@ -72,9 +72,12 @@ func (a *Authority) Take(ctx context.Context, ref lifecycle.Ref, cmd lifecycle.C
 	if first, err := a.repeated(ctx, ref, extra.Receipt, src.Fence); first != nil || err != nil {
 		return a.again(ctx, ref, first, err)
 	}
-	t, err := a.Load(ctx, ref)
-	if err != nil {
-		return Taken{}, err
+	t := lifecycle.Task{Head: lifecycle.Head{Tenant: ref.Tenant, Task: ref.Task}}
+	if _, report := cmd.(lifecycle.Report); !report { // a report's task is read when its place is known
+		var err error
+		if t, err = a.Load(ctx, ref); err != nil {
+			return Taken{}, err
+		}
 	}
 	res, err := a.Do(ctx, t, cmd, src, extra)
 	if err == nil {
@@ -161,13 +164,20 @@ func (a *Authority) refuse(ctx context.Context, res Result, c lifecycle.Report, 
 	return Taken{Result: res}, r
 }
 
-// placed gives a report of an outside producer its place.
-func (a *Authority) placed(ctx context.Context, ref lifecycle.Ref, cmd lifecycle.Command, src lifecycle.Source, extra Extra) (lifecycle.Command, error) {
+// placed gives a report of an outside producer its place, and reads the task after
+// that. The other way round a report could be held against a count that is further than
+// the task: in its place, and refused for what the report before it has brought already.
+// This way a count that is behind makes it a gap, which is asked again.
+func (a *Authority) placed(ctx context.Context, t lifecycle.Task, cmd lifecycle.Command, src lifecycle.Source, extra Extra) (lifecycle.Command, lifecycle.Task, error) {
 	r, is := cmd.(lifecycle.Report)
 	if !is || !extra.Outside {
-		return cmd, nil
+		return cmd, t, nil
 	}
-	mark, err := a.Ledger.Producer(ctx, ref, src.Producer)
+	mark, err := a.Ledger.Producer(ctx, t.Ref(), src.Producer)
+	if err != nil {
+		return r, t, err
+	}
 	r.Place = &lifecycle.Place{Seq: src.Seq, Last: mark.Seq}
-	return r, err
+	t, err = a.Load(ctx, t.Ref())
+	return r, t, err
 }

@@ -1,10 +1,12 @@
 package ledger_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/ledger/ledgertest"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -165,5 +167,48 @@ func TestTakeOverdue(t *testing.T) {
 		k.must(err)
 		k.equal("the mark", mark.Seq, uint64(0))
 		k.counted(ledger.Counts{Rejections: 1, Hits: 1})
+	})
+}
+
+// torn is a ledger on which something happens just before a producer's mark is read.
+type torn struct {
+	ledger.Ledger
+
+	before func()
+}
+
+// Producer implements ledger.Tasks.
+func (l *torn) Producer(ctx context.Context, ref lifecycle.Ref, producer string) (ledger.ProducerMark, error) {
+	if before := l.before; before != nil {
+		l.before = nil
+		before()
+	}
+	return l.Ledger.Producer(ctx, ref, producer)
+}
+
+// A report whose predecessor is accepted while it is on its way is judged by the task as
+// it is then, not as it was: the count and the task are one picture.
+func TestReportBehindAnother(t *testing.T) {
+	bubble(t, nil, func(k *kit) {
+		k.claimed()
+		piece := func(last, more bool) lifecycle.Report {
+			r := told(1, lifecycle.VerbProgress)
+			content := []byte("text")
+			r.Updates = []lifecycle.Update{{Append: more, Chunk: &lifecycle.Chunk{
+				Artifact: "draft", Last: last, Part: a2a.NewTextPart(string(content)), Bytes: int64(len(content)), Checksum: lifecycle.DigestBytes(content),
+			}}}
+			return r
+		}
+		_, err := k.take(k.sound, piece(false, false), "one", 1)
+		k.must(err)
+		behind := *k.sound
+		behind.Ledger = &torn{k.memory, func() {
+			_, err := k.take(k.sound, piece(true, true), "two", 2)
+			k.must(err)
+		}}
+		taken, err := k.take(&behind, told(1, lifecycle.VerbComplete), "three", 3)
+		k.must(err)
+		k.equal("the state", taken.Task.State, lifecycle.Completed)
+		k.counted(ledger.Counts{})
 	})
 }
