@@ -13,7 +13,7 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: help run test race check lint fix fuzz golden bench bench-smoke demo readme build clean check-test \
+.PHONY: help run test race check lint fix fuzz golden bench bench-smoke demo drill readme build clean check-test \
 	template integration deploy-test cost conformance openapi interop build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
 
 help: ## print this list
@@ -32,6 +32,7 @@ race: ## run every test under the race detector; needs a C compiler (CRASH_EVERY
 check: lint check-test race ## what CI runs: lint, test, race, then everything else, some of it in short
 	$(MAKE) fuzz FUZZTIME=3000x
 	$(MAKE) demo
+	$(MAKE) drill
 	$(MAKE) bench-smoke
 	$(MAKE) readme
 	$(MAKE) conformance
@@ -81,6 +82,9 @@ bench-smoke: ## run every benchmark once, so that none rots
 
 demo: ## the access review with kill -9, a redeploy and a broken network; checks itself (DEMO_FLAGS)
 	go run ./local/demo $(DEMO_FLAGS)
+
+drill: ## the release drill: T-42 and T-43 with kills, shuffles, races and conflicts, then the export as the only witness
+	go run ./local/drill
 
 readme: build ## run the curl lines of README.md against a fresh server; needs curl and port 8080
 	@$(readme)
