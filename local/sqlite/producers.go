@@ -18,6 +18,7 @@ func (l *Ledger) Producer(ctx context.Context, ref lifecycle.Ref, producer strin
 		m.Seq, m.EventID = uint64(row.ColumnInt64(0)), row.ColumnText(1)
 		return nil
 	}, ref.Tenant, string(ref.Task), producer)
+	l.writer.published() // the head is read behind the mark, and is not to be older
 	return m, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/ncruces/go-sqlite3"
@@ -19,6 +20,10 @@ type writer struct {
 	count    *counters
 	log      *logKeeper
 	fault    func(point) error
+
+	// publishing is held from when a transaction is committed until the heads in memory
+	// are those that it has written.
+	publishing sync.RWMutex
 
 	// position is the last one that was given to an entry.
 	position int64
@@ -98,17 +103,35 @@ func (w *writer) commit(batch []*operation) error {
 		}
 	}
 	if err = w.fault(pointCommit); err == nil {
-		err = w.stmts.commit.Exec()
+		err = w.publish()
 	}
 	if err != nil {
 		return w.giveUp(err)
 	}
-	for _, t := range w.tx.touched {
-		w.heads.put(t.stored)
-	}
 	w.position = w.tx.position
 	w.count.batches.Add(1)
 	return w.fault(pointCommitted)
+}
+
+// publish commits, and shows the heads that were written to those who read them from
+// memory.
+func (w *writer) publish() error {
+	w.publishing.Lock()
+	defer w.publishing.Unlock()
+	if err := w.stmts.commit.Exec(); err != nil {
+		return err
+	}
+	for _, t := range w.tx.touched {
+		w.heads.put(t.stored)
+	}
+	return nil
+}
+
+// published waits until the heads in memory are as new as what a reader of the file may
+// have seen: who reads a head behind that does not read an older one.
+func (w *writer) published() {
+	w.publishing.RLock()
+	defer w.publishing.RUnlock()
 }
 
 func (w *writer) giveUp(err error) error {
