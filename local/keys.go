@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/holdfast-a2a/holdfast/local/sqlite"
 )
 
 // keyFolder keeps the process's keys in files that only their owner can read. It is a
@@ -35,5 +37,7 @@ func (f keyFolder) Secret(_ context.Context, name string, fresh []byte) ([]byte,
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(part.Name()))
 	}
-	return fresh, nil
+	// Secrets that were sealed with a key that is gone after a power failure would never
+	// open again: the folder's own name is made durable as well.
+	return fresh, errors.Join(sqlite.SyncFolder(string(f)), sqlite.SyncFolder(filepath.Dir(string(f))))
 }

@@ -129,5 +129,5 @@ func (b *Blobs) sync(dir string) error {
 	if b.noSync {
 		return nil
 	}
-	return syncFolder(dir)
+	return SyncFolder(dir)
 }

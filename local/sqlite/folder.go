@@ -5,9 +5,9 @@ import (
 	"os"
 )
 
-// syncFolder makes names durable: those of files that were made, renamed or
+// SyncFolder makes names durable: those of files that were made, renamed or
 // removed in the folder.
-func syncFolder(dir string) error {
+func SyncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -115,7 +115,7 @@ func create(path string, o Options) error {
 		return err
 	}
 	dir := filepath.Dir(path)
-	return errors.Join(syncFolder(dir), syncFolder(filepath.Dir(dir))) // the folder may be new as well
+	return errors.Join(SyncFolder(dir), SyncFolder(filepath.Dir(dir))) // the folder may be new as well
 }
 
 func openWriter(path string, version int, o Options) (*writer, error) {

@@ -219,7 +219,7 @@ func TestFollowRefusals(t *testing.T) {
 		"unknown task":      {func(s *stream) { refuse(s.w, 404, "TASK_NOT_FOUND", "no \x1b[2Jsuch task") }, true, "404: no  [2Jsuch task"},
 		"not supported":     {func(s *stream) { refuse(s.w, 400, "UNSUPPORTED_OPERATION", "no streams") }, true, "400: no streams"},
 		"without a body":    {func(s *stream) { s.w.WriteHeader(401) }, true, "401 Unauthorized"},
-		"not implemented":   {func(s *stream) { s.w.WriteHeader(501) }, true, "501 Not Implemented"},
+		"another status":    {func(s *stream) { s.w.WriteHeader(405) }, true, "405 Method Not Allowed"},
 		"no stream":         {func(s *stream) { s.w.Header().Set("Content-Type", "text/html"); s.write("<html>") }, true, `"text/html"`},
 		"no task":           {func(s *stream) { s.snapshot(); s.write("id: 3\ndata: {}\n\n") }, true, "not A2A 1.0"},
 		"no JSON":           {func(s *stream) { s.snapshot(); s.write("id: 3\ndata: {\n\n") }, true, "not A2A 1.0"},
