@@ -8,8 +8,8 @@ import (
 
 	"github.com/holdfast-a2a/holdfast/infra/gateway"
 	"github.com/holdfast-a2a/holdfast/shared/api"
-	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
+	"github.com/holdfast-a2a/holdfast/shared/offer"
 )
 
 // API is the function behind the REST API: the door, as what lambda.Start takes.
@@ -31,7 +31,7 @@ func (p process) api() (any, error) {
 		return nil, err
 	}
 	handler, err := api.New(api.Config{
-		Authority: authority, Blobs: newBlobs(c, s), Agents: offered(known), Executions: told,
+		Authority: authority, Blobs: newBlobs(c, s), Agents: offer.Agents(known), Executions: told,
 		Callers: who, Keys: ring, Push: p.push(tables, ring, networks, t.grace).Door(), Receipts: receipts, Now: p.now, NewID: newID,
 		BaseURL:     d.address,
 		Connections: connections{p.logger}, Logger: p.logger,
@@ -53,21 +53,6 @@ func (d door) address(r *http.Request) string {
 		return d.base
 	}
 	return gateway.BaseURL(r)
-}
-
-// offered is what the door says of the current version of each agent.
-func offered(known *catalog.Catalog) (out []api.Agent) {
-	for _, name := range known.Names() {
-		current, _ := known.Current(name)
-		card := current.Card()
-		out = append(out, api.Agent{
-			Name: name, Version: current.Version(), FirstStep: current.First(),
-			Description: card.Description, Skills: card.Skills, InputModes: card.InputModes, OutputModes: card.OutputModes,
-			ExtendedSkills: card.ExtendedSkills, Extensions: card.Extensions,
-			Validate: current.Check, KeyedByMessageID: current.Keyed(), Outside: current.Outside(),
-		})
-	}
-	return out
 }
 
 // connections puts the records of streams into the function's log, apart from the

@@ -22,6 +22,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/offer"
 	"github.com/holdfast-a2a/holdfast/shared/runner"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 	"github.com/holdfast-a2a/holdfast/statemachine"
@@ -121,7 +122,7 @@ func newStack(ctx context.Context, store *storage, agents []*agent.Agent) (*stac
 	}
 	apiAuthority := authority(fnAPI, func(l ledger.Ledger) ledger.Ledger { return l })
 	s.door, err = api.New(api.Config{
-		Authority: apiAuthority, Blobs: bucket, Agents: offered(known), Now: now, NewID: newID,
+		Authority: apiAuthority, Blobs: bucket, Agents: offer.Agents(known), Now: now, NewID: newID,
 		Executions: &dispatch.Dispatcher{Authority: apiAuthority, Executions: s, Grace: lifecycle.DefaultGrace},
 		Callers:    anybody{},
 		Keys:       hooks.Ring,
@@ -164,19 +165,6 @@ func middle() float64 { return 0.5 }
 const tokenBytes = 600
 
 func newToken() string { return fmt.Sprintf("%0*s", tokenBytes, newID()) }
-
-// offered is what the door says of each agent.
-func offered(known *catalog.Catalog) (out []api.Agent) {
-	for _, name := range known.Names() {
-		current, _ := known.Current(name)
-		card := current.Card()
-		out = append(out, api.Agent{
-			Name: name, Version: current.Version(), FirstStep: current.First(), InputModes: card.InputModes, OutputModes: card.OutputModes,
-			Validate: current.Check, KeyedByMessageID: current.Keyed(),
-		})
-	}
-	return out
-}
 
 // serve serves on loopback until it is closed.
 func serve(h http.Handler) (url string, stop func(), err error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/auth"
+	"github.com/holdfast-a2a/holdfast/shared/offer"
 )
 
 // Tenant is whose data everything is when nobody is authenticated, which is
@@ -25,23 +26,12 @@ func (anybody) Schemes() []auth.Scheme { return nil }
 // door serves the current version of each agent.
 func (n *Node) door() (http.Handler, error) {
 	c := n.config
-	var agents []api.Agent
-	for _, name := range c.Catalog.Names() {
-		current, _ := c.Catalog.Current(name)
-		card := current.Card()
-		agents = append(agents, api.Agent{
-			Name: name, Version: current.Version(), FirstStep: current.First(),
-			Description: card.Description, Skills: card.Skills, InputModes: card.InputModes, OutputModes: card.OutputModes,
-			ExtendedSkills: card.ExtendedSkills, Extensions: card.Extensions,
-			Validate: current.Check, KeyedByMessageID: current.Keyed(), Outside: current.Outside(),
-		})
-	}
 	callers := c.Callers
 	if callers == nil {
 		callers = anybody{}
 	}
 	config := api.Config{
-		Authority: n.Authority, Blobs: c.Blobs, Agents: agents, Executions: n.Dispatcher,
+		Authority: n.Authority, Blobs: c.Blobs, Agents: offer.Agents(c.Catalog), Executions: n.Dispatcher,
 		Callers: callers, Keys: c.Ring, Push: n.push.Door(), Receipts: c.Receipts,
 		Now: c.Now, NewID: c.NewID, Closing: n.ctx, Logger: c.Logger,
 		WaitBudget: c.Timing.WaitBudget, CancelWait: c.Timing.CancelWait, KeepAlive: c.Timing.KeepAlive, StreamLimit: c.Timing.Stream,
