@@ -70,6 +70,9 @@ func TestWebhooks(t *testing.T) {
 		}
 		own := c.ok("CreateTaskPushNotificationConfig", at(webhook("mine", "https://a.example/3")))
 		again := c.ok("CreateTaskPushNotificationConfig", at(webhook("mine", "https://a.example/4")))
+		if n := len(w.renewed); n != 4 || w.renewed[3] != id+" mine" {
+			t.Errorf("told to begin anew: %v", w.renewed)
+		}
 		if text(own, "id") != "mine" || text(again, "url") != "https://a.example/4" {
 			t.Errorf("created %v, then %v", own, again)
 		}

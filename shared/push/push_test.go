@@ -1,0 +1,108 @@
+package push_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/keyring"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/ledger/ledgertest"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/push"
+	"github.com/holdfast-a2a/holdfast/shared/webhook"
+)
+
+// joined is both sides over one ledger, and a task with one entry.
+func joined(t *testing.T) (push.Config, lifecycle.Ref) {
+	t.Helper()
+	l := ledgertest.NewMemory()
+	auth := &ledger.Authority{Ledger: l, Now: time.Now, NewID: a2a.NewMessageID}
+	ref := lifecycle.Ref{Tenant: "tenant", Task: a2a.NewTaskID()}
+	_, err := auth.Create(t.Context(), ref, lifecycle.Submit{
+		ContextID: "c", Agent: "agent", AgentVersion: 1, Step: "first", Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("do")),
+		RequestDigest: lifecycle.DigestBytes(nil), Policy: lifecycle.DefaultPolicy(),
+	}, lifecycle.Source{Producer: "client"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return push.Config{
+		Ledger: l, Ring: keyring.New(&keyring.Memory{}), Now: time.Now, Dice: func() float64 { return 0.5 }, NewID: a2a.NewMessageID,
+		Guard: webhook.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AllowHTTP: true},
+		Grace: time.Second, Logger: slog.New(slog.DiscardHandler),
+	}, ref
+}
+
+// What the door seals the sender opens, for that endpoint and that address; what it sends
+// is signed with a key that the door publishes.
+func TestTheSidesFit(t *testing.T) {
+	c, ref := joined(t)
+	got := make(chan http.Header, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Clone() }))
+	defer receiver.Close()
+	door := c.Door()
+	if err := door.Check(t.Context(), receiver.URL); err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := door.Seal(t.Context(), ref, "hook", receiver.URL, "the token", "the credentials")
+	if err != nil || strings.Contains(string(sealed), "the ") {
+		t.Fatalf("sealed %q, %v", sealed, err)
+	}
+	e := ledger.Endpoint{ID: "hook", URL: receiver.URL, Scheme: "Bearer", Secrets: sealed, Agent: "agent", Base: "https://agent.example", CreatedAt: time.Now(), Delivery: ledger.Delivery{DueAt: time.Now()}}
+	if err := c.Ledger.PutEndpoint(t.Context(), ref, e); err != nil {
+		t.Fatal(err)
+	}
+	sender, err := c.Sender(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	due, err := push.Hint(t.Context(), sender, ref, 1)
+	if err != nil || len(due) != 1 {
+		t.Fatalf("%v, %v", due, err)
+	}
+	if res, err := sender.Send(t.Context(), due[0], time.Minute); err != nil || res.Sent != 1 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if h := <-got; h.Get("Authorization") != "Bearer the credentials" || h.Get("A2A-Notification-Token") != "the token" {
+		t.Errorf("headers %v", h)
+	}
+	keys, err := door.Keys(t.Context())
+	if err != nil || len(keys) != 1 || keys[0] != sender.Signer.Public()[0] {
+		t.Errorf("published %v, %v", keys, err)
+	}
+	// Moved to another address, the secrets do not open, and nothing is sent there.
+	e.ID, e.URL = "moved", receiver.URL+"/elsewhere"
+	if err := c.Ledger.PutEndpoint(t.Context(), ref, e); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := sender.Send(t.Context(), ledger.DueDelivery{Ref: ref, ID: "moved"}, time.Minute); err != nil || res.Sent != 0 || !res.Failed || len(got) != 0 {
+		t.Errorf("%+v, %v, %d requests", res, err, len(got))
+	}
+}
+
+// An endpoint that was given up begins anew when it is configured again, where it was;
+// one that is delivered to is left alone.
+func TestConfiguredAgain(t *testing.T) {
+	for state, want := range map[ledger.DeliveryState]uint64{ledger.DeliveryGivenUp: 2, ledger.DeliveryDisabled: 2, ledger.DeliveryActive: 1} {
+		c, ref := joined(t)
+		if err := c.Ledger.PutEndpoint(t.Context(), ref, ledger.Endpoint{ID: "hook", URL: "https://a.example/", Agent: "agent", Base: "https://b.example", CreatedAt: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Ledger.Deliver(t.Context(), ref, "hook", ledger.Delivery{Revision: 1, State: state, Attempt: 9, Failures: 9}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Door().Renew(t.Context(), ref, "hook"); err != nil {
+			t.Fatal(err)
+		}
+		e, err := c.Ledger.Endpoint(t.Context(), ref, "hook")
+		d := e.Delivery
+		if err != nil || d.State != ledger.DeliveryActive || d.Revision != want || want == 2 && (d.Attempt != 0 || d.Failures != 0 || d.DueAt.IsZero()) {
+			t.Errorf("from %q: %+v, %v", state, d, err)
+		}
+	}
+}
