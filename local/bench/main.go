@@ -53,6 +53,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "server" {
 		exit(serve(ctx, os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "growth" {
+		exit(growth(ctx, os.Args[2:]))
+	}
 	smoke := flag.Bool("smoke", false, "measure for a moment only, to see that everything runs")
 	clients := flag.Int("clients", 32, "clients at once")
 	load := flag.Duration("load", 10*time.Second, "how long each load lasts")

@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/local/sqlite"
 	"github.com/holdfast-a2a/holdfast/shared/agent"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
 )
 
 // commitsPerTask is what a six-step task costs: its submission, the first lease
@@ -112,6 +113,15 @@ func serve(ctx context.Context, args []string) error {
 	mux.Handle("/", n.Handler)
 	mux.HandleFunc("GET /bench", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(book.Stats())
+	})
+	mux.HandleFunc("GET /bench/expired", func(w http.ResponseWriter, r *http.Request) {
+		there, err := book.Count(r.Context(), ledger.ListQuery{Tenant: node.Tenant})
+		seen, err2 := book.Count(r.Context(), ledger.ListQuery{Tenant: node.Tenant, Now: time.Now()})
+		if err := errors.Join(err, err2); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(there - seen)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	fmt.Fprintf(os.Stdout, "http://%s\n", listener.Addr())

@@ -318,6 +318,7 @@ func TestMigrationsAreKept(t *testing.T) {
 		"efb936940b0c38df4f824724cc339f726f6df51fb35a46d2b0e7c7cbf5ccf309",
 		"e56d58ec2cb2c3fa6784ec7b4f268fb7998b4f5554af631b77b79c068f8d1f0f",
 		"08cee658b839f765a120607506d8511c92f12ed75f76281d9e1167fbaa1240b2",
+		"c470fa83ee62d0756e723b2f3bd402574abfac6c70c2d9c681787d58fa9d4602",
 	}
 	list := migrations()
 	if len(list) != len(released) {

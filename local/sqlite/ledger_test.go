@@ -202,12 +202,18 @@ func TestPositionsNeverRepeat(t *testing.T) {
 func TestIndexes(t *testing.T) {
 	l := open(t, t.TempDir(), Options{NoSync: true})
 	all := ledger.ListQuery{Tenant: "local", Agent: "a", State: lifecycle.Working, Since: benchAt, Now: benchAt}
+	everywhere, ofAgent := all, ledger.ListQuery{Tenant: "local", Agent: "a", Now: benchAt}
+	everywhere.Agent, everywhere.State = "", ""
+	_, gone := counted(ofAgent)
 	inContext := all
 	inContext.ContextID = "c"
 	for _, q := range []struct{ sql, want string }{
-		{"SELECT head FROM tasks WHERE " + text(filter(all)) + " ORDER BY status_at DESC, task DESC", "USING INDEX tasks_status (tenant=? AND status_at>?)"},
-		{"SELECT count(*) FROM tasks WHERE " + text(filter(all)), "USING COVERING INDEX tasks_status"},
-		{"SELECT head FROM tasks WHERE " + text(filter(inContext)) + " ORDER BY status_at DESC, task DESC", "USING INDEX tasks_context (tenant=? AND context=? AND status_at>?)"},
+		{"SELECT head FROM " + tasksFor(everywhere) + " WHERE " + text(filter(everywhere)) + " ORDER BY status_at DESC, task DESC", "USING INDEX tasks_status (tenant=? AND status_at>?)"},
+		{"SELECT head FROM " + tasksFor(ofAgent) + " WHERE " + text(filter(ofAgent)) + " ORDER BY status_at DESC, task DESC", "USING INDEX tasks_agent (tenant=? AND agent=?)"},
+		{"SELECT head FROM " + tasksFor(all) + " WHERE " + text(filter(all)) + " ORDER BY status_at DESC, task DESC", "USING INDEX tasks_state (tenant=? AND agent=? AND state=? AND status_at>?)"},
+		{"SELECT count(*) FROM " + tasksFor(all) + " WHERE " + text(filter(all)), "USING COVERING INDEX tasks_state"},
+		{"SELECT count(*) FROM tasks INDEXED BY tasks_expiry WHERE " + text(gone), "USING COVERING INDEX tasks_expiry (expires_at<?)"},
+		{"SELECT head FROM " + tasksFor(inContext) + " WHERE " + text(filter(inContext)) + " ORDER BY status_at DESC, task DESC", "USING INDEX tasks_context (tenant=? AND context=? AND status_at>?)"},
 		{"SELECT head FROM tasks WHERE due_at <= ? AND (due_at, tenant, task) > (?, ?, ?) ORDER BY due_at, tenant, task", "USING INDEX tasks_due"},
 		{dueDeliveries(conditions{parts: []string{"due_at <= ?", "(due_at, tenant, task, id) > (?, ?, ?, ?)"}}), "USING COVERING INDEX endpoints_due"},
 		{"SELECT " + endpointColumns + " FROM endpoints WHERE tenant = ? AND task = ? ORDER BY id", "USING INDEX endpoints_name (tenant=? AND task=?)"},

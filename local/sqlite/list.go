@@ -17,7 +17,7 @@ func (l *Ledger) List(ctx context.Context, q ledger.ListQuery) (ledger.Page, err
 		at := nanos(q.After.StatusAt)
 		where.and("(status_at, task) < (?, ?)", at, string(q.After.Task))
 	}
-	sql := "SELECT head FROM tasks WHERE " + where.text() + " ORDER BY status_at DESC, task DESC LIMIT ?"
+	sql := "SELECT head FROM " + tasksFor(q) + " WHERE " + where.text() + " ORDER BY status_at DESC, task DESC LIMIT ?"
 	heads, more, err := l.page(ctx, sql, q.Limit, where.args)
 	page := ledger.Page{Heads: heads}
 	if more {
@@ -27,15 +27,44 @@ func (l *Ledger) List(ctx context.Context, q ledger.ListQuery) (ledger.Page, err
 	return page, err
 }
 
-// Count implements ledger.Index. It walks the tenant's part of an index.
+// Count implements ledger.Index. What is counted by agent and state alone is kept
+// count of, less what has expired and is not purged yet; a conversation's tasks, and
+// the latest ones, are walked through in their index.
 func (l *Ledger) Count(ctx context.Context, q ledger.ListQuery) (int, error) {
-	where := filter(q)
-	n := 0
-	_, err := l.pool.queryRow(ctx, "SELECT count(*) FROM tasks WHERE "+where.text(), func(row *sqlite3.Stmt) error {
+	if q.ContextID != "" || !q.Since.IsZero() {
+		where := filter(q)
+		return l.number(ctx, "SELECT count(*) FROM "+tasksFor(q)+" WHERE "+where.text(), where.args)
+	}
+	all, gone := counted(q)
+	sql := "SELECT (SELECT ifnull(sum(tasks), 0) FROM totals WHERE " + all.text() + ")"
+	if !q.Now.IsZero() {
+		sql += " - (SELECT count(*) FROM tasks INDEXED BY tasks_expiry WHERE " + gone.text() + ")"
+		all.args = append(all.args, gone.args...)
+	}
+	return l.number(ctx, sql, all.args)
+}
+
+func (l *Ledger) number(ctx context.Context, sql string, args []any) (n int, err error) {
+	_, err = l.pool.queryRow(ctx, sql, func(row *sqlite3.Stmt) error {
 		n = row.ColumnInt(0)
 		return nil
-	}, where.args...)
+	}, args...)
 	return n, err
+}
+
+// counted are the conditions of what is kept count of, and of what is expired of it.
+func counted(q ledger.ListQuery) (all, gone conditions) {
+	gone.and("expires_at <= ?", nanos(q.Now))
+	for _, c := range []*conditions{&all, &gone} {
+		c.and("tenant = ?", q.Tenant)
+		if q.Agent != "" {
+			c.and("agent = ?", q.Agent)
+		}
+		if q.State != "" {
+			c.and("state = ?", string(q.State))
+		}
+	}
+	return all, gone
 }
 
 // Due implements ledger.Index.
@@ -71,6 +100,20 @@ func (l *Ledger) page(ctx context.Context, sql string, limit int, args []any) (h
 		return err
 	}, append(args, ask)...)
 	return heads, more, err
+}
+
+// tasksFor names the index that a query walks: the one whose tasks are fewest. All are
+// in the order of lists.
+func tasksFor(q ledger.ListQuery) string {
+	switch {
+	case q.ContextID != "":
+		return "tasks INDEXED BY tasks_context"
+	case q.Agent != "" && q.State != "":
+		return "tasks INDEXED BY tasks_state"
+	case q.Agent != "":
+		return "tasks INDEXED BY tasks_agent"
+	}
+	return "tasks INDEXED BY tasks_status"
 }
 
 // filter is what List and Count have in common. A tenant is always part of it
