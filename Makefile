@@ -5,6 +5,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME    ?= 20s
 CRASH_EVERY ?= 10
 BENCH_FLAGS ?=
+GROWTH_FLAGS ?=
 DEMO_FLAGS  ?=
 
 # What needs a running server is in folders called integration (make integration).
@@ -13,7 +14,7 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: help run test race check lint fix fuzz golden bench bench-smoke demo drill readme build clean check-test \
+.PHONY: help run test race check lint fix fuzz golden bench growth bench-smoke demo drill readme build clean check-test \
 	template integration deploy-test cost conformance openapi interop build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
 
 help: ## print this list
@@ -76,9 +77,13 @@ bench: ## measure tasks per second, latencies, restart, memory, and the function
 	go run ./local/bench $(BENCH_FLAGS)
 	go test -run '^$$' -bench '^BenchmarkInit$$' -benchtime 50x ./infra/boot
 
+growth: ## compare a folder of a million tasks with an empty one: start, lists, load, purge (GROWTH_FLAGS; 4 GB, minutes)
+	go run ./local/bench growth $(GROWTH_FLAGS)
+
 bench-smoke: ## run every benchmark once, so that none rots
 	go test -run '^$$' -bench . -benchtime 1x $(PACKAGES)
 	go run ./local/bench --smoke
+	go run ./local/bench growth --smoke
 
 demo: ## the access review with kill -9, a redeploy and a broken network; checks itself (DEMO_FLAGS)
 	go run ./local/demo $(DEMO_FLAGS)

@@ -13,6 +13,17 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
+// Bounds of one call. A filter that selects few of very many tasks would otherwise read
+// a whole index, which costs a read unit for about 40 tasks.
+const (
+	// mostLooked is how many places a page may pass. It then ends early, even empty, and
+	// goes on from there.
+	mostLooked = 20_000
+	// mostCounted is how many places Count looks at: about 2,500 read units, and what a
+	// caller waits for. Of more tasks the number is what was found until then.
+	mostCounted = 100_000
+)
+
 // status is what a place in byUpdate or byContext says of its task.
 type status struct {
 	at      time.Time
@@ -76,12 +87,12 @@ func (l *Ledger) List(ctx context.Context, q ledger.ListQuery) (ledger.Page, err
 	}
 	keys := l.scan(l.tables.Tasks, s)
 	var page ledger.Page
-	for {
+	for looked := 0; ; {
 		room := 0
 		if q.Limit > 0 {
 			room = q.Limit + 1 - len(page.Heads)
 		}
-		found, last, err := l.selected(ctx, keys, q, room)
+		found, last, err := l.selected(ctx, keys, q, room, &looked)
 		if err != nil {
 			return ledger.Page{}, err
 		}
@@ -92,8 +103,12 @@ func (l *Ledger) List(ctx context.Context, q ledger.ListQuery) (ledger.Page, err
 			page.Heads = append(page.Heads, one.head)
 			page.Next = &ledger.ListCursor{StatusAt: one.place.at, Task: one.place.task}
 		}
-		if last {
+		if last == nil {
 			page.Next = nil
+			return sorted(page), nil
+		}
+		if looked >= mostLooked {
+			page.Next = &ledger.ListCursor{StatusAt: last.at, Task: last.task}
 			return sorted(page), nil
 		}
 	}
@@ -105,31 +120,34 @@ type listed struct {
 	place status
 }
 
-// selected reads up to room tasks that a query is for, 0 for all; last says that
-// the index has no more.
-func (l *Ledger) selected(ctx context.Context, keys *merged, q ledger.ListQuery, room int) (out []listed, last bool, err error) {
+// selected reads up to room tasks that a query is for, 0 for all, and counts what it
+// looked at; last is the last place of it, nil when the index has no more. Who wants a
+// page is given what was found within mostLooked.
+func (l *Ledger) selected(ctx context.Context, keys *merged, q ledger.ListQuery, room int, looked *int) (out []listed, last *status, err error) {
 	var places []status
 	var refs []lifecycle.Ref
-	for room == 0 || len(places) < room {
+	for room == 0 || len(places) < room && *looked < mostLooked {
 		h, more, err := keys.take(ctx)
 		if err != nil {
-			return nil, false, err
+			return nil, nil, err
 		}
 		if !more {
-			last = true
+			last = nil
 			break
 		}
 		place, err := parseStatus(h.place)
 		if err != nil {
-			return nil, false, err
+			return nil, nil, err
 		}
+		*looked++
+		last = &place
 		if place.selects(q) {
 			places, refs = append(places, place), append(refs, h.ref)
 		}
 	}
 	heads, err := l.heads(ctx, refs)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	for i, ref := range refs {
 		if h, there := heads[ref]; there && wanted(q, h) {
@@ -160,12 +178,15 @@ func latestFirst(a, b time.Time, x, y a2a.TaskID) int {
 	return cmp.Or(b.Compare(a), strings.Compare(escape(string(y)), escape(string(x))))
 }
 
-// Count implements ledger.Index. Keys alone tell who is selected: no head is
-// read.
+// Count implements ledger.Index, up to mostCounted. Keys alone tell who is selected: no
+// head is read.
 func (l *Ledger) Count(ctx context.Context, q ledger.ListQuery) (int, error) {
 	q.After, q.Limit = nil, 0
 	keys := l.scan(l.tables.Tasks, listSpan(q))
-	for n := 0; ; {
+	for n, looked := 0, 0; ; looked++ {
+		if looked == mostCounted {
+			return n, nil
+		}
 		h, more, err := keys.take(ctx)
 		if err != nil || !more {
 			return n, err

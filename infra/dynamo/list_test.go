@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,36 @@ func TestListUnprocessed(t *testing.T) {
 		t.Errorf("%q (%v), want both", got, err)
 	}
 	s.want("Query", "BatchGetItem", "BatchGetItem")
+}
+
+// TestListIsBounded: a page that finds too few among very many ends early and says where
+// it goes on; counting them ends as well.
+func TestListIsBounded(t *testing.T) {
+	many := func(n int) (answers []answer) {
+		for first := 0; first < n; first += 500 {
+			var heads []lifecycle.Head
+			for i := range 500 {
+				heads = append(heads, named(fmt.Sprintf("%06d", first+i), at.Add(-time.Duration(first+i)*time.Second)))
+			}
+			a := found(t, heads...)
+			a.out.(*dynamodb.QueryOutput).LastEvaluatedKey = item{partitionName: text("x")}
+			answers = append(answers, a)
+		}
+		return answers
+	}
+	q := inConversation()
+	q.State = lifecycle.Failed // none is
+	l, _ := played(t, many(mostLooked)...)
+	page, err := l.List(t.Context(), q)
+	want := a2a.TaskID(fmt.Sprintf("%06d", mostLooked-1))
+	if err != nil || len(page.Heads) > 0 || page.Next == nil || page.Next.Task != want {
+		t.Errorf("%d tasks, next %+v (%v); want none, and to go on after %s", len(page.Heads), page.Next, err, want)
+	}
+	q.State = lifecycle.Working
+	l, _ = played(t, many(mostCounted)...)
+	if n, err := l.Count(t.Context(), q); err != nil || n != mostCounted {
+		t.Errorf("counted %d (%v), want %d", n, err, mostCounted)
+	}
 }
 
 // TestCount reads no heads.

@@ -33,9 +33,13 @@ func growth(ctx context.Context, args []string) error {
 	purge := f.Int("expired", 100_000, "tasks that are purged while others run")
 	load := f.Duration("load", 5*time.Second, "how long each load lasts")
 	clients := f.Int("clients", 32, "clients at once")
+	smoke := f.Bool("smoke", false, "a small folder and short loads, to see that everything runs; misses are no failure")
 	keep := f.String("data", "", "keep the full folder here, and use it when it is there already")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *smoke {
+		*many, *live, *purge, *load = 2_000, 200, 0, time.Second/2
 	}
 	dir, err := os.MkdirTemp("", "holdfast-growth-")
 	if err != nil {
@@ -57,7 +61,7 @@ func growth(ctx context.Context, args []string) error {
 	if err := g.measure(ctx, *purge); err != nil {
 		return err
 	}
-	if len(g.missed) > 0 {
+	if len(g.missed) > 0 && !*smoke {
 		return fmt.Errorf("FAIL growth: %d of %d figures miss their aims: %v", len(g.missed), g.judged, g.missed)
 	}
 	fmt.Printf("PASS growth: %d figures, %d finished and %d live tasks\n", g.judged, *many, *live)
@@ -155,7 +159,7 @@ func (g *grown) pages(ctx context.Context, s *server) error {
 	return nil
 }
 
-// loads loads both servers in turn and compares the medians. It returns the median
+// loads puts load on both servers in turn and compares the medians. It returns the median
 // latency of the full one.
 func (g *grown) loads(ctx context.Context, none, full *server) (float64, error) {
 	var rates, latencies [2][]float64

@@ -116,9 +116,10 @@ type Tokens interface {
 // Index finds tasks. Results may be stale by a moment; callers read the head
 // before they act on one.
 type Index interface {
-	// List reads a page of tasks, latest status first, then by task ID descending.
+	// List reads a page of tasks, latest status first, then by task ID descending. A page
+	// may be short, or empty, and yet have a Next: an adapter bounds what one call reads.
 	List(ctx context.Context, q ListQuery) (Page, error)
-	// Count counts what List would give over all pages.
+	// Count counts what List would give over all pages, or as far as the adapter counts.
 	Count(ctx context.Context, q ListQuery) (int, error)
 	// Due reads a page of tasks of all tenants whose DueAt is not after an instant,
 	// earliest first.
