@@ -62,13 +62,20 @@ func (s *storyteller) act(name string, most float64, do func() (ledger.Result, e
 	}
 }
 
-func (s *storyteller) submit() (ledger.Result, error) {
+func (s *storyteller) submit() (ledger.Result, error) { return s.submitUnder("key") }
+
+// submitAnother submits under a key of its own.
+func (s *storyteller) submitAnother() (ledger.Result, error) {
+	return s.submitUnder(a2a.NewMessageID())
+}
+
+func (s *storyteller) submitUnder(key string) (ledger.Result, error) {
 	ref := lifecycle.Ref{Tenant: "acme-production", Task: a2a.NewTaskID()}
 	cmd := lifecycle.Submit{
 		ContextID: a2a.NewContextID(), Agent: "accessreview", AgentVersion: 3, Step: "gather-grants", Principal: strings.Repeat("f", 64),
 		Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("Review who has access to our 40 systems, and revoke what nobody needs.")), RequestDigest: lifecycle.DigestBytes(nil), Policy: lifecycle.DefaultPolicy(),
 	}
-	return s.auth.Create(s.Context(), ref, cmd, lifecycle.Source{Producer: "client"}, &ledger.Key{Tenant: ref.Tenant, Hash: lifecycle.DigestBytes([]byte("key"))})
+	return s.auth.Create(s.Context(), ref, cmd, lifecycle.Source{Producer: "client"}, &ledger.Key{Tenant: ref.Tenant, Hash: lifecycle.DigestBytes([]byte(key))})
 }
 
 func (s *storyteller) source() lifecycle.Source {
