@@ -6,6 +6,7 @@ FUZZTIME    ?= 20s
 CRASH_EVERY ?= 10
 BENCH_FLAGS ?=
 GROWTH_FLAGS ?=
+SOAK_FLAGS  ?=
 DEMO_FLAGS  ?=
 
 # What needs a running server is in folders called integration (make integration).
@@ -14,7 +15,7 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: help run test race check lint fix fuzz golden bench growth bench-smoke demo drill readme build clean check-test \
+.PHONY: help run test race check lint fix fuzz golden bench growth bench-smoke demo drill soak readme build clean check-test \
 	template integration deploy-test cost conformance openapi interop build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
 
 help: ## print this list
@@ -34,6 +35,7 @@ check: lint check-test race ## what CI runs: lint, test, race, then everything e
 	$(MAKE) fuzz FUZZTIME=3000x
 	$(MAKE) demo
 	$(MAKE) drill
+	$(MAKE) soak SOAK_FLAGS="--long 12s"
 	$(MAKE) bench-smoke
 	$(MAKE) readme
 	$(MAKE) conformance
@@ -90,6 +92,11 @@ demo: ## the access review with kill -9, a redeploy and a broken network; checks
 
 drill: ## the release drill: T-42 and T-43 with kills, shuffles, races and conflicts, then the export as the only witness
 	go run ./local/drill
+
+soak: ## half an hour of mixed load on both ledgers with a SIGKILL every few seconds, then every export verified (SOAK_FLAGS)
+	go run ./local/drill soak $(SOAK_FLAGS)
+	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \
+	go run ./local/drill soak --beside 4 --rest 250ms --dynamodb-endpoint "$$HOLDFAST_DYNAMODB_ENDPOINT" $(SOAK_FLAGS)
 
 readme: build ## run the curl lines of README.md against a fresh server; needs curl and port 8080
 	@$(readme)

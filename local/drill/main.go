@@ -5,8 +5,10 @@
 // parts can hide one of its server.
 //
 //	go run ./local/drill
+//	go run ./local/drill soak
 //
-// The drill itself is the outside worker who reports events, the issuer who signs
+// The soak is the same cast for half an hour: a mixed load, SIGKILL every few seconds,
+// then every export verified. The drill itself is the outside worker who reports events, the issuer who signs
 // authorization receipts, the callers who follow streams, and the network between the
 // product and the systems under review. Between every two acts the product is killed
 // with SIGKILL and started again, and every task that has rested must be as it was. In
@@ -32,13 +34,17 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
+	name, play, args := "drill", run, os.Args[1:]
+	if len(args) > 0 && args[0] == "soak" {
+		name, play, args = "soak", soak, args[1:]
+	}
+	err := play(ctx, args, os.Stdout)
 	stop()
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}
 	if err != nil {
-		fmt.Println("FAIL drill:", oneLine(err))
+		fmt.Printf("FAIL %s: %s\n", name, oneLine(err))
 		os.Exit(1)
 	}
 }

@@ -18,6 +18,7 @@ type drill struct {
 	began time.Time
 
 	root, binary string // of the module; what is drilled
+	endpoint     string // of a DynamoDB-compatible server; empty: the embedded ledger
 	address      string // of the product, the same for every start
 	keys         string // the file with the approver's keys
 	client       *client
@@ -143,6 +144,9 @@ func (d *drill) start(ctx context.Context) (err error) {
 		"serve", "--addr", d.address, "--data", d.data(), "--systems-url", d.relay.url,
 		"--outside", outsideAgent, "--receipt-issuer", issuerName + "=" + d.keys,
 	}, timing...)
+	if d.endpoint != "" {
+		args = append(args, "--dynamodb-endpoint", d.endpoint)
+	}
 	if d.running.product, err = startProcess(d.dir, fmt.Sprintf("product-%d", d.starts), d.binary, args...); err != nil {
 		return err
 	}
