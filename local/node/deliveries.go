@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// deliverers is how many deliveries this process makes side by side.
-	deliverers = 32
+	// deliverers is how many deliveries this process makes side by side. One receiver
+	// gets at most half of them.
+	deliverers = 64
 	// deliveryBudget is how long one call of the sender may go on; it is called again.
 	deliveryBudget = time.Minute
 )
@@ -26,15 +27,16 @@ type deliveries struct {
 	config  push.Config
 	sender  *webhook.Sender
 	sweeper *webhook.Sweeper
-	slots   chan struct{}
+	lanes   *lanes
 	done    sync.WaitGroup
 
 	mu      sync.Mutex
 	stopped bool
 	// tasks are those that have endpoints, as far as is known here.
 	tasks map[lifecycle.Ref]bool
-	// busy are the endpoints that are delivered to, or wait for their next attempt.
-	busy map[ledger.DueDelivery]bool
+	// busy are the endpoints that are delivered to, or wait for their next attempt; who
+	// does so is told by its channel to look once more.
+	busy map[ledger.DueDelivery]chan struct{}
 }
 
 func newDeliveries(ctx context.Context, c push.Config) (*deliveries, error) {
@@ -43,8 +45,8 @@ func newDeliveries(ctx context.Context, c push.Config) (*deliveries, error) {
 		return nil, err
 	}
 	d := &deliveries{
-		ctx: ctx, config: c, sender: sender, slots: make(chan struct{}, deliverers),
-		tasks: map[lifecycle.Ref]bool{}, busy: map[ledger.DueDelivery]bool{},
+		ctx: ctx, config: c, sender: sender, lanes: newLanes(deliverers),
+		tasks: map[lifecycle.Ref]bool{}, busy: map[ledger.DueDelivery]chan struct{}{},
 	}
 	d.sweeper = c.Sweeper(sender, func(_ context.Context, at ledger.DueDelivery) error {
 		d.deliver(at)
@@ -131,14 +133,24 @@ func (d *deliveries) committed(h lifecycle.Head) {
 // fail, until it has everything or takes no more.
 func (d *deliveries) deliver(at ledger.DueDelivery) {
 	d.mu.Lock()
-	taken := d.busy[at]
-	d.busy[at] = true
+	again, taken := d.busy[at]
+	if taken {
+		// Whoever is at it may have looked for the last time, or may wait for an attempt
+		// that has become due since.
+		select {
+		case again <- struct{}{}:
+		default:
+		}
+	} else {
+		again = make(chan struct{}, 1)
+		d.busy[at] = again
+	}
 	d.mu.Unlock()
-	if taken { // who delivers looks again before it rests
+	if taken {
 		return
 	}
 	d.spawn(func() {
-		for d.once(at) {
+		for d.once(at, again) {
 		}
 	})
 }
@@ -161,31 +173,43 @@ func (d *deliveries) stop() {
 }
 
 // once calls the sender, waits as long as it says, and reports whether to call it again.
-func (d *deliveries) once(at ledger.DueDelivery) bool {
-	var result webhook.Result
-	var err error
-	select {
-	case d.slots <- struct{}{}:
-		result, err = d.sender.Send(d.ctx, at, deliveryBudget)
-		<-d.slots
-	case <-d.ctx.Done():
-	}
+func (d *deliveries) once(at ledger.DueDelivery, again chan struct{}) bool {
+	result, err := d.send(at)
 	if err != nil && d.ctx.Err() == nil {
 		d.sender.Logger.Warn("a delivery was broken off; the sweep goes on with it", "task", at.Ref.Task, "endpoint", at.ID, "error", err)
 	}
 	if err != nil || d.ctx.Err() != nil || result.Word != webhook.Wait {
 		d.mu.Lock()
+		defer d.mu.Unlock()
+		if err == nil && len(again) > 0 { // only those who hold the lock add to it
+			<-again
+			return true
+		}
 		delete(d.busy, at)
-		d.mu.Unlock()
 		return false
 	}
 	pause := time.NewTimer(time.Duration(result.Seconds) * time.Second)
 	defer pause.Stop()
 	select {
 	case <-pause.C:
+	case <-again:
 	case <-d.ctx.Done():
 	}
 	return true
+}
+
+// send calls the sender, on a slot of the receiver's.
+func (d *deliveries) send(at ledger.DueDelivery) (webhook.Result, error) {
+	e, err := d.config.Ledger.Endpoint(d.ctx, at.Ref, at.ID)
+	if err != nil {
+		return webhook.Result{Word: webhook.Done}, ignore(err)
+	}
+	lane := laneOf(e.URL)
+	if err := d.lanes.enter(d.ctx, lane); err != nil {
+		return webhook.Result{}, err
+	}
+	defer d.lanes.leave(lane)
+	return d.sender.Send(d.ctx, at, deliveryBudget)
 }
 
 // noticing is the ledger of a process that tells its deliveries what was committed.
