@@ -70,8 +70,9 @@ fuzz: ## fuzz every Fuzz function for a while (FUZZTIME=20s, or a count such as 
 		go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x "$$package" < /dev/null || exit 1; \
 	done
 
+# Backwards, for local/interop/trace reads what shared/export writes.
 golden: ## write the golden files anew; read the difference before you commit it
-	@for folder in $$(grep -rlE 'flag\.Bool\("update"' --include='*_test.go' . | xargs -r -n1 dirname | sort -u); do \
+	@for folder in $$(grep -rlE 'flag\.Bool\("update"' --include='*_test.go' . | xargs -r -n1 dirname | sort -ru); do \
 		go test "$$folder" -update || exit 1; \
 	done
 
@@ -134,7 +135,7 @@ conformance: ## the table of the specification's MUSTs, each with its test; with
 openapi: ## a fuzzer of other people's (schemathesis) against a running server, from events/openapi.json; installs it
 	go run ./local/openapi
 
-interop: ## the official Python, JavaScript and Go clients against a running server; installs what it needs
+interop: ## the golden traces through the JavaScript SDK, and the official clients against a running server; installs what it needs
 	go run ./local/interop
 
 clean: ## remove what was built; keeps .holdfast, where your tasks are

@@ -194,6 +194,16 @@ func TestExport(t *testing.T) {
 	if err != nil || after(locked) != after(named) {
 		t.Errorf("through the folder that a server uses: %v\n%s\n%s", err, locked, named)
 	}
+	_, now := p.call("GET", "/tasks/"+task, "")
+	var again struct{ Task json.RawMessage }
+	file := filepath.Join(t.TempDir(), "task.ndjson")
+	if err := os.WriteFile(file, []byte(named), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var compact bytes.Buffer
+	if out, _, err := played(t, "replay", file); err != nil || json.Unmarshal([]byte(out), &again) != nil || json.Compact(&compact, again.Task) != nil || compact.String() != now {
+		t.Errorf("replayed as\n%s\nGetTask says\n%s (%v)", compact.String(), now, err)
+	}
 	for _, args := range []string{"show " + task + " --data " + data, "reconcile --server " + p.url + " " + task} {
 		if out, logs, err := played(t, strings.Fields(args)...); err != nil || !strings.Contains(out, task) {
 			t.Errorf("%s: %v %s%s", args, err, out, logs)

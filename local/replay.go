@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/export"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -50,10 +51,22 @@ func replay(_ context.Context, args []string, out, logs io.Writer) error {
 			return err
 		}
 	}
+	seen, err := api.TaskJSON(task.Task)
+	if err != nil {
+		return err
+	}
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(task)
+	return enc.Encode(replayed{task.Header, seen, task.Head, task.Artifacts})
+}
+
+// replayed is what replay prints: the task is in the words of GetTask's answer.
+type replayed struct {
+	Header    export.Header    `json:"header"`
+	Task      json.RawMessage  `json:"task"`
+	Head      export.Head      `json:"head"`
+	Artifacts []export.Content `json:"artifacts"`
 }
 
 // writeArtifacts writes each artifact whose content is in the export, and names the

@@ -7,7 +7,8 @@
 //
 //	go run ./local/interop
 //
-// Each client and binding prints a line for each scenario. Above all, what a client
+// First the JavaScript SDK's types read and write the golden traces (folder trace,
+// events/export). Each client and binding prints a line for each scenario. Above all, what a client
 // folds from a stream must be what GetTask says. The last line is "PASS interop: …"
 // with the figures, or "FAIL interop: …" and exit code 1.
 //
@@ -62,6 +63,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	f := flag.NewFlagSet("interop", flag.ContinueOnError)
 	f.SetOutput(out)
 	addr := f.String("addr", "127.0.0.1:0", "address of the server")
+	update := f.Bool("update-golden", false, "write what the JavaScript SDK makes of the golden traces anew, and end")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -72,6 +74,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	for _, line := range w.versions(ctx) {
 		fmt.Fprintln(out, line)
+	}
+	line, err := w.golden(ctx, *update)
+	if err != nil {
+		return fmt.Errorf("golden traces: %w", err)
+	}
+	fmt.Fprintln(out, "PASS ", line)
+	if *update {
+		return nil
 	}
 	data, err := os.MkdirTemp("", "holdfast-interop-")
 	if err != nil {

@@ -53,6 +53,9 @@ func Updates(ctx context.Context, tasks ledger.Tasks, ref lifecycle.Ref, base st
 	return out, nil
 }
 
+// TaskJSON is a task as GetTask answers with it (A2A §3.1.3), with all of its history.
+func TaskJSON(t *a2a.Task) ([]byte, error) { return json.Marshal(wireTaskOf(t, nil)) }
+
 func blobAddress(base string, task a2a.TaskID, d lifecycle.Digest) string {
 	return strings.TrimSuffix(base, "/") + "/tasks/" + url.PathEscape(string(task)) + "/blobs/" + string(d)
 }

@@ -210,6 +210,36 @@ func t42(d *desk) {
 	d.ok(d.ledger.Deliver(d.t.Context(), d.ref, "hook", next))
 }
 
+// contents is the story of a task whose artifact and messages have a part of every sort.
+func contents(d *desk) {
+	d.t.Helper()
+	d.submit()
+	d.must(d.grant("execution-g1"), "")
+	named := a2a.NewRawPart([]byte{0, 255, 10})
+	named.Filename, named.MediaType = "three.bin", "application/octet-stream"
+	described := a2a.NewDataPart(map[string]any{"b": 0.1, "a": []any{"x", nil, true, -1e21}, "": map[string]any{}})
+	described.Metadata = map[string]any{"empty": "", "none": nil, "list": []any{}}
+	parts := []*a2a.Part{
+		a2a.NewTextPart("Zürich \u2028 <b>&amp;</b> \U0001f980\x00"), a2a.NewTextPart(""), named, a2a.NewRawPart([]byte{}), described,
+		a2a.NewDataPart(0), a2a.NewDataPart(false), a2a.NewDataPart(""), a2a.NewDataPart([]any{}), a2a.NewFileURLPart("https://x.example/a?b=c&d", "text/plain"),
+	}
+	var updates []lifecycle.Update
+	for i, part := range parts {
+		u := piece("all", part, i > 0, i == len(parts)-1)
+		u.Chunk.Description = "of every sort"
+		updates = append(updates, u)
+	}
+	unnamed := piece("unnamed", a2a.NewTextPart("x"), false, true)
+	unnamed.Chunk.Name = ""
+	said := says(a2a.MessageRoleAgent, "Here.")
+	said.Parts, said.Extensions, said.ReferenceTasks, said.Metadata = parts, []string{"urn:x"}, []a2a.TaskID{"T-42"}, map[string]any{"k": []any{nil}}
+	d.must(d.report(lifecycle.Report{Verb: lifecycle.VerbPause, Next: "end", Message: said, Updates: append(updates, unnamed),
+		Pause: &lifecycle.PauseTerms{State: lifecycle.InputRequired, Timeout: time.Hour}}), "")
+	d.must(lifecycle.Reply{Message: says(a2a.MessageRoleUser, "Thanks."), Grace: grace}, "E1")
+	d.must(d.grant("execution-g1"), "")
+	d.must(d.report(lifecycle.Report{Verb: lifecycle.VerbComplete, Message: says(a2a.MessageRoleAgent, "")}), "")
+}
+
 // quarantined is a task whose worker went on after it was canceled.
 func quarantined(d *desk) {
 	d.t.Helper()

@@ -11,17 +11,17 @@ import (
 
 // Replayed is a task rebuilt from its export.
 type Replayed struct {
-	Header Header `json:"header"`
+	Header Header
 	// Task is the task as callers see it.
-	Task *a2a.Task `json:"task"`
+	Task *a2a.Task
 	// Head is folded from the entries; what entries do not determine is the export's.
-	Head      Head              `json:"head"`
-	Artifacts []Content         `json:"artifacts"`
-	Entries   []lifecycle.Entry `json:"-"`
-	Effects   []Effect          `json:"-"`
-	Rejected  []ledger.Rejected `json:"-"`
-	Late      []Late            `json:"-"`
-	Endpoints []Endpoint        `json:"-"`
+	Head      Head
+	Artifacts []Content
+	Entries   []lifecycle.Entry
+	Effects   []Effect
+	Rejected  []ledger.Rejected
+	Late      []Late
+	Endpoints []Endpoint
 	pieces    map[a2a.ArtifactID]*Content
 	view      *lifecycle.View
 }
