@@ -16,6 +16,7 @@ import (
 // place in the index.
 const (
 	wantedName   = "wanted"   // always there, for Want compares with it
+	madeName     = "made"     // the incarnation; written once
 	attemptsName = "attempts" // JSON
 	// heldName is the place in the index of a delivery that is not idle: Want puts
 	// it back there, and an idle one at the present instant, without knowing which of
@@ -25,7 +26,7 @@ const (
 	outName = "out"
 )
 
-var deliveryLayout = layout{keyed: map[string]bool{wantedName: true, revisionName: true, "dueAt": true, attemptsName: true}}
+var deliveryLayout = layout{keyed: map[string]bool{wantedName: true, revisionName: true, "incarnation": true, "dueAt": true, attemptsName: true}}
 
 // deliveryNames are the attributes that Deliver replaces.
 var deliveryNames = append(deliveryLayout.names(ledger.Delivery{}), revisionName, attemptsName, heldName, outName, dueName, dueSortName)
@@ -62,7 +63,7 @@ func decodeDelivery(it item) (ledger.Delivery, error) {
 	if err := deliveryLayout.decode(it, &d); err != nil {
 		return d, err
 	}
-	d.Wanted, d.Revision = uint64(countOf(it, wantedName)), uint64(countOf(it, revisionName))
+	d.Wanted, d.Revision, d.Incarnation = uint64(countOf(it, wantedName)), uint64(countOf(it, revisionName)), textOf(it, madeName)
 	if attempts := textOf(it, attemptsName); attempts != "" {
 		if err := json.Unmarshal([]byte(attempts), &d.Attempts); err != nil {
 			return d, err
@@ -124,7 +125,7 @@ func (l *Ledger) Deliver(ctx context.Context, ref lifecycle.Ref, id string, d le
 	if err != nil {
 		return err
 	}
-	x := (&expression{}).exists().compare(revisionName, "=", number(d.Revision-1)) // before 0 is what nobody reaches
+	x := (&expression{}).exists().is(madeName, textOrNone(d.Incarnation)).compare(revisionName, "=", number(d.Revision-1)) // before 0 is what nobody reaches
 	if d.Idle() {
 		x.compare(wantedName, "<=", number(d.Cursor))
 	}
@@ -139,7 +140,7 @@ func (l *Ledger) Deliver(ctx context.Context, ref lifecycle.Ref, id string, d le
 	case r.at(0).old == nil:
 		return noEndpoint(ref, id)
 	}
-	return fmt.Errorf("endpoint %q of task %s is not at the revision before %d, or more is wanted than %d: %w", id, ref, d.Revision, d.Cursor, ledger.ErrDeliveryChanged)
+	return fmt.Errorf("endpoint %q of task %s is not at the revision before %d, was made anew, or more is wanted than %d: %w", id, ref, d.Revision, d.Cursor, ledger.ErrDeliveryChanged)
 }
 
 func deliverySpan(before time.Time, after *ledger.DeliveryCursor, limit int) span {

@@ -55,6 +55,9 @@ func endpointItem(ref lifecycle.Ref, e ledger.Endpoint) (item, error) {
 	}
 	maps.Copy(out, delivery)
 	out[partitionName], out[sortName], out[wantedName] = text(k.partition), text(k.sort), number(e.Delivery.Wanted)
+	if made := textOrNone(e.Delivery.Incarnation); made != nil {
+		out[madeName] = made
+	}
 	return out, key{textOf(out, dueName), textOf(out, dueSortName)}.check()
 }
 

@@ -38,7 +38,7 @@ func endpointStored(t *testing.T, e ledger.Endpoint) item {
 // TestEndpointItem: every field survives, whatever field is added, and every
 // attribute is one that PutEndpoint, Deliver or Want replaces, or none of them.
 func TestEndpointItem(t *testing.T) {
-	once := slices.Concat(configNames, deliveryNames, []string{createdAtName, wantedName, partitionName, sortName})
+	once := slices.Concat(configNames, deliveryNames, []string{createdAtName, wantedName, madeName, partitionName, sortName})
 	if distinct := slices.Compact(slices.Sorted(slices.Values(once))); len(distinct) != len(once) {
 		t.Errorf("an attribute belongs to two writers: %q", once)
 	}

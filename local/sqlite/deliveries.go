@@ -14,13 +14,13 @@ import (
 // Want implements ledger.Endpoints.
 func (l *Ledger) Want(ctx context.Context, ref lifecycle.Ref, id string, seq uint64, now time.Time) error {
 	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
-		_, wanted, found, err := tx.delivery(ref, id)
+		stored, found, err := tx.delivery(ref, id)
 		switch {
 		case err != nil:
 			return err
 		case !found:
 			return noEndpoint(ref, id)
-		case seq <= wanted:
+		case seq <= stored.Wanted:
 			return nil
 		}
 		return tx.exec(tx.w.stmts.raiseWanted, seq, nanos(now), ref.Tenant, string(ref.Task), id)
@@ -34,16 +34,18 @@ func (l *Ledger) Deliver(ctx context.Context, ref lifecycle.Ref, id string, d le
 		return err
 	}
 	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
-		revision, wanted, found, err := tx.delivery(ref, id)
+		stored, found, err := tx.delivery(ref, id)
 		switch {
 		case err != nil:
 			return err
 		case !found:
 			return noEndpoint(ref, id)
-		case revision+1 != d.Revision:
-			return fmt.Errorf("endpoint %q of task %s is at revision %d, not %d: %w", id, ref, revision, d.Revision-1, ledger.ErrDeliveryChanged)
-		case encoded.idle && wanted > d.Cursor:
-			return fmt.Errorf("endpoint %q of task %s is to get entry %d and has got to %d: %w", id, ref, wanted, d.Cursor, ledger.ErrDeliveryChanged)
+		case stored.Incarnation != d.Incarnation:
+			return fmt.Errorf("endpoint %q of task %s was made anew: %w", id, ref, ledger.ErrDeliveryChanged)
+		case stored.Revision+1 != d.Revision:
+			return fmt.Errorf("endpoint %q of task %s is at revision %d, not %d: %w", id, ref, stored.Revision, d.Revision-1, ledger.ErrDeliveryChanged)
+		case encoded.idle && stored.Wanted > d.Cursor:
+			return fmt.Errorf("endpoint %q of task %s is to get entry %d and has got to %d: %w", id, ref, stored.Wanted, d.Cursor, ledger.ErrDeliveryChanged)
 		}
 		return tx.exec(tx.w.stmts.updateDelivery, d.Revision, encoded.state, encoded.idle, encoded.dueAt, ref.Tenant, string(ref.Task), id)
 	}})

@@ -96,12 +96,15 @@ func (tx *transaction) insertEndpoint(ref lifecycle.Ref, e encodedEndpoint) erro
 }
 
 // delivery reads how far a delivery is.
-func (tx *transaction) delivery(ref lifecycle.Ref, id string) (revision, wanted uint64, found bool, err error) {
+func (tx *transaction) delivery(ref lifecycle.Ref, id string) (d ledger.Delivery, found bool, err error) {
 	found, err = tx.queryRow(tx.w.stmts.selectDelivery, func(row *sqlite3.Stmt) error {
-		revision, wanted = uint64(row.ColumnInt64(0)), uint64(row.ColumnInt64(1))
+		if err := json.Unmarshal(row.ColumnRawBlob(2), &d); err != nil {
+			return fmt.Errorf("%w: a delivery cannot be read: %w", ErrCorrupt, err)
+		}
+		d.Revision, d.Wanted = uint64(row.ColumnInt64(0)), uint64(row.ColumnInt64(1))
 		return nil
 	}, ref.Tenant, string(ref.Task), id)
-	return revision, wanted, found, err
+	return d, found, err
 }
 
 // PutEndpoint implements ledger.Endpoints. There is one writer, so MaxEndpoints is
@@ -115,7 +118,7 @@ func (l *Ledger) PutEndpoint(ctx context.Context, ref lifecycle.Ref, e ledger.En
 		if _, err := tx.head(ref); err != nil {
 			return err
 		}
-		_, _, known, err := tx.delivery(ref, e.ID)
+		_, known, err := tx.delivery(ref, e.ID)
 		if err != nil {
 			return err
 		}

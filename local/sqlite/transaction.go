@@ -212,7 +212,7 @@ func (s *statements) prepare(conn *sqlite3.Conn) error {
 		{&s.updateEndpoint, `UPDATE endpoints SET config = ?, secrets = ? WHERE tenant = ? AND task = ? AND id = ?`},
 		{&s.deleteEndpoint, `DELETE FROM endpoints WHERE tenant = ? AND task = ? AND id = ?`},
 		{&s.countEndpoints, `SELECT count(*) FROM endpoints WHERE tenant = ? AND task = ?`},
-		{&s.selectDelivery, `SELECT revision, wanted FROM endpoints WHERE tenant = ? AND task = ? AND id = ?`},
+		{&s.selectDelivery, `SELECT revision, wanted, delivery FROM endpoints WHERE tenant = ? AND task = ? AND id = ?`},
 		{&s.updateDelivery, `UPDATE endpoints SET revision = ?, delivery = ?, idle = ?, due_at = ? WHERE tenant = ? AND task = ? AND id = ?`},
 		{&s.raiseWanted, `UPDATE endpoints SET wanted = ?, due_at = CASE WHEN idle THEN ? ELSE due_at END WHERE tenant = ? AND task = ? AND id = ?`},
 	} {

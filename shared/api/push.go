@@ -29,6 +29,9 @@ type Push struct {
 // lookAfter is when somebody looks at a new endpoint if nothing tells them to.
 const lookAfter = 5 * time.Minute
 
+// incarnationChars are hexadecimal digits, of which a task has few.
+const incarnationChars = 16
+
 // webhook is what a request says about an endpoint (§4.3.1).
 type webhook struct {
 	id, url, token, scheme, credentials string
@@ -179,8 +182,13 @@ func (c *call) endpoint(ctx context.Context, ref lifecycle.Ref, w *webhook, id s
 	now := lifecycle.Millis(c.Now())
 	return ledger.Endpoint{
 		ID: id, URL: w.url, Scheme: w.scheme, Secrets: secrets, Agent: c.agent.Name, Base: base, Principal: c.principal(), CreatedAt: now,
-		Delivery: ledger.Delivery{Cursor: after, Wanted: after, DueAt: now.Add(lookAfter)},
+		Delivery: ledger.Delivery{Cursor: after, Wanted: after, DueAt: now.Add(lookAfter), Incarnation: c.incarnation()},
 	}, nil
+}
+
+// incarnation is what no other endpoint has.
+func (c *call) incarnation() string {
+	return string(digestOf("holdfast-incarnation-1", c.NewID())[:incarnationChars])
 }
 
 // inline is the endpoint that came with a message, if one did.

@@ -97,7 +97,7 @@ func (d Delivery) Check() error {
 			return err
 		}
 	}
-	return bounded("holder", d.Holder, lifecycle.MaxIDBytes)
+	return errors.Join(bounded("holder", d.Holder, lifecycle.MaxIDBytes), bounded("incarnation", d.Incarnation, lifecycle.MaxIDBytes))
 }
 
 func bounded(what, s string, limit int) error {

@@ -25,8 +25,8 @@ const (
 var (
 	// ErrTooManyEndpoints: the task has MaxEndpoints.
 	ErrTooManyEndpoints = errors.New("the task has as many endpoints as it may")
-	// ErrDeliveryChanged: somebody else has delivered since the endpoint was read, or
-	// more is wanted than was known.
+	// ErrDeliveryChanged: somebody else has delivered since the endpoint was read, it was
+	// made anew, or more is wanted than was known.
 	ErrDeliveryChanged = errors.New("the delivery was changed meanwhile")
 )
 
@@ -49,10 +49,10 @@ type Endpoints interface {
 	// is idle (see Delivery.Idle). Nothing else changes, and the revision stays. A
 	// sequence that is not above Wanted changes nothing. ErrNotFound.
 	Want(ctx context.Context, ref lifecycle.Ref, id string, seq uint64, now time.Time) error
-	// Deliver writes how far an endpoint is, guarded by the stored revision being one
-	// below the new one; an idle one (see Delivery.Idle) also by the stored Wanted not
-	// being above its Cursor. ErrDeliveryChanged. ErrNotFound: it was removed. The
-	// stored Wanted is not touched.
+	// Deliver writes how far an endpoint is, guarded by the stored incarnation being the
+	// same and the stored revision one below the new one; an idle one (see Delivery.Idle)
+	// also by the stored Wanted not being above its Cursor. ErrDeliveryChanged.
+	// ErrNotFound: it was removed. The stored Wanted is not touched.
 	Deliver(ctx context.Context, ref lifecycle.Ref, id string, d Delivery) error
 	// DueDeliveries reads a page of endpoints of all tenants whose DueAt is not after
 	// an instant, earliest first. Like all indexes it may be stale by a moment.
@@ -103,6 +103,12 @@ type Delivery struct {
 	State  DeliveryState `json:"state,omitempty"`
 	// Revision counts writes by Deliver; 1 is the first after the endpoint was made.
 	Revision uint64 `json:"revision"`
+	// Incarnation tells the endpoint from those that were removed and had its ID, whose
+	// senders may still be at work: each has a random one, for good.
+	Incarnation string `json:"incarnation,omitempty"`
+	// Generation counts the executions that were to deliver to it. One of an earlier
+	// generation ends quietly.
+	Generation uint64 `json:"generation,omitempty"`
 	// Holder is the sender at work, until LeaseUntil.
 	Holder     string    `json:"holder,omitempty"`
 	LeaseUntil time.Time `json:"leaseUntil,omitzero"`

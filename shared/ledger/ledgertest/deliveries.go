@@ -15,6 +15,7 @@ var deliveryTests = []test{
 	{"wanting more leaves everything else of the others alone", deliveryWantBusy},
 	{"what is wanted never sinks", deliveryWantLess},
 	{"a delivery is guarded by the revision", deliveryRevision},
+	{"a delivery is for the endpoint as it was made, not for one that has its ID", deliveryIncarnation},
 	{"nobody goes idle while more is wanted (I11)", deliveryIdle},
 	{"what is due comes earliest first, of all tenants", deliveryOrder},
 	{"pages join, also among endpoints that are due at one instant", deliveryPages},
@@ -103,6 +104,43 @@ func deliveryRevision(b *bench) {
 	}
 	b.want("a delivery to nobody", b.ledger.Deliver(b.ctx, t.Ref(), "two", sending(e.CreatedAt)), ledger.ErrNotFound)
 	b.wantEndpoints("all", t.Ref(), e)
+}
+
+// deliveryIncarnation: a sender of an endpoint that was removed knows a revision that
+// the one which was made in its place comes by as well.
+func deliveryIncarnation(b *bench) {
+	t := b.submitted()
+	for _, made := range []string{"first", "", "second"} {
+		e := b.endpoint("one")
+		e.Delivery.Incarnation = made
+		b.put(t.Ref(), e)
+		b.is("the endpoint", b.endpointOf(t.Ref(), "one"), e)
+		for _, other := range []string{"first", "", "second", "third"} {
+			if other == made {
+				continue
+			}
+			d := sending(e.CreatedAt)
+			d.Incarnation = other
+			b.want("a delivery to the one made as "+other, b.ledger.Deliver(b.ctx, t.Ref(), "one", d), ledger.ErrDeliveryChanged)
+			b.is("the endpoint", b.endpointOf(t.Ref(), "one"), e)
+		}
+		again := b.endpoint("one") // another configuration is no other endpoint
+		again.Delivery.Incarnation = "third"
+		b.put(t.Ref(), again)
+		d := sending(e.CreatedAt)
+		d.Incarnation, d.Generation = made, 7
+		b.ok(b.ledger.Deliver(b.ctx, t.Ref(), "one", d))
+		d.Wanted = e.Delivery.Wanted
+		e.Delivery = d
+		b.is("the endpoint", b.endpointOf(t.Ref(), "one"), e)
+		b.ok(b.ledger.DeleteEndpoint(b.ctx, t.Ref(), "one"))
+	}
+	c := b.creation(b.newRef(), nil, "op-1")
+	inline := b.endpoint("one")
+	inline.Delivery.Incarnation = "inline"
+	c.Endpoints = []ledger.Endpoint{inline}
+	b.ok(b.ledger.Create(b.ctx, c))
+	b.is("one that came with the submission", b.endpointOf(c.Head.Ref(), "one"), inline)
 }
 
 func deliveryIdle(b *bench) {

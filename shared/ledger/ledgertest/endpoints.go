@@ -75,7 +75,7 @@ func endpointReadBack(b *bench) {
 	b.is("one with nothing but a URL", b.endpointOf(t.Ref(), "plain"), plain)
 	d := ledger.Delivery{
 		Cursor: 7, Wanted: 1, State: ledger.DeliveryActive, Revision: 1, Holder: "sender", LeaseUntil: full.CreatedAt.Add(lease), Attempt: 3,
-		NextAt: full.CreatedAt.Add(time.Minute), Failures: 4, Delivered: 5, DueAt: full.CreatedAt.Add(time.Second),
+		NextAt: full.CreatedAt.Add(time.Minute), Failures: 4, Delivered: 5, Generation: 6, DueAt: full.CreatedAt.Add(time.Second),
 		Attempts: []ledger.Attempt{{At: full.CreatedAt, Seq: 7, Number: 3, Status: 503, Millis: 12, Error: "status"}, {At: full.CreatedAt.Add(1), Seq: 8, Number: 1}},
 	}
 	b.ok(b.ledger.Deliver(b.ctx, t.Ref(), "one", d))
@@ -251,7 +251,8 @@ func endpointBounds(b *bench) {
 		"long secrets":          func(e *ledger.Endpoint) { e.Secrets = []byte(long(ledger.MaxSecretBytes)) },
 		"a long scheme":         func(e *ledger.Endpoint) { e.Scheme = long(lifecycle.MaxNameBytes) },
 		"an ID that is no text": func(e *ledger.Endpoint) { e.ID = "\xff" }, "another state": func(e *ledger.Endpoint) { e.Delivery.State = "asleep" },
-		"too many attempts": func(e *ledger.Endpoint) { e.Delivery.Attempts = make([]ledger.Attempt, ledger.MaxAttemptsKept+1) },
+		"too many attempts":  func(e *ledger.Endpoint) { e.Delivery.Attempts = make([]ledger.Attempt, ledger.MaxAttemptsKept+1) },
+		"a long incarnation": func(e *ledger.Endpoint) { e.Delivery.Incarnation = long(lifecycle.MaxIDBytes) },
 		"a long error": func(e *ledger.Endpoint) {
 			e.Delivery.Attempts = []ledger.Attempt{{Error: long(lifecycle.MaxReasonBytes)}}
 		},

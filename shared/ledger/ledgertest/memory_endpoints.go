@@ -100,7 +100,7 @@ func (m *Memory) Deliver(ctx context.Context, ref lifecycle.Ref, id string, d le
 		switch {
 		case !exists:
 			return ledger.ErrNotFound
-		case d.Revision != e.Delivery.Revision+1, d.Idle() && e.Delivery.Wanted > d.Cursor:
+		case d.Incarnation != e.Delivery.Incarnation, d.Revision != e.Delivery.Revision+1, d.Idle() && e.Delivery.Wanted > d.Cursor:
 			return ledger.ErrDeliveryChanged
 		}
 		d.Wanted = e.Delivery.Wanted
