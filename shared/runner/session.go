@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -44,7 +43,7 @@ type session struct {
 	began   time.Time
 	message *a2a.Message
 
-	mu        sync.Mutex // serializes commits and renewals, and guards what follows
+	mu        turn // serializes commits and renewals, and guards what follows
 	task      lifecycle.Task
 	state     json.RawMessage
 	running   bool // a step is running; it alone may commit and begin effects
@@ -56,9 +55,16 @@ type session struct {
 	stepDeadline time.Time
 }
 
+// turn is a lock that is held while the ledger is asked. It is a channel and not a
+// mutex: fake time (testing/synctest) passes while somebody waits for it.
+type turn chan struct{}
+
+func (t turn) Lock()   { t <- struct{}{} }
+func (t turn) Unlock() { <-t }
+
 // open loads what the next step needs: the checkpoint and the latest message.
 func (r *Runner) open(ctx context.Context, ag *agent.Agent, in Input, t lifecycle.Task) (*session, error) {
-	s := &session{Runner: r, in: in, agent: ag, task: t, fence: t.Fence, began: r.Authority.Now(), stopAt: in.DeadlineAt.Add(-r.Reserve)}
+	s := &session{Runner: r, mu: make(turn, 1), in: in, agent: ag, task: t, fence: t.Fence, began: r.Authority.Now(), stopAt: in.DeadlineAt.Add(-r.Reserve)}
 	message, err := r.event(ctx, in.Ref, t.MessageSeq)
 	if err != nil {
 		return nil, err
