@@ -43,6 +43,20 @@ func (c *Crash) Point(name string) error {
 	return c.end()
 }
 
+// Kill lets the process die now.
+func (c *Crash) Kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kill()
+}
+
+func (c *Crash) kill() {
+	if !c.dead {
+		c.dead = true
+		close(c.done())
+	}
+}
+
 // Calls is how many calls and points there were.
 func (c *Crash) Calls() int {
 	c.mu.Lock()
@@ -89,8 +103,7 @@ func (c *Crash) begin(name string) (number int, err error) {
 	if len(c.names) != c.At {
 		return len(c.names), nil
 	}
-	c.dead = true
-	close(c.done())
+	c.kill()
 	if c.After {
 		return len(c.names), nil
 	}

@@ -18,6 +18,13 @@ import (
 type Faults struct {
 	// Plan decides what happens to each call; nil lets all through.
 	Plan Plan
+	// Turn, where there is one, decides in its place, before the call is numbered. It
+	// may wait: who gives one call its turn after the other decides in which order they
+	// are made.
+	Turn func(ctx context.Context, c Call) Fault
+	// Later does what the faults Late and Echoed put off, whatever becomes of the
+	// process meanwhile. nil: it is never done.
+	Later func(c Call, do func())
 	// Delay is what the fault Delayed does; its error is the call's.
 	Delay func(ctx context.Context, c Call) error
 	// Crash counts the calls and lets the process die; nil for a count of its own
@@ -35,39 +42,50 @@ func (f *Faults) Ledger(l ledger.Ledger) ledger.Ledger { return &faultyLedger{fa
 // Blobs is b with faults.
 func (f *Faults) Blobs(b ledger.Blobs) ledger.Blobs { return &faultyBlobs{faults: f, inner: b} }
 
-// begin numbers a call and asks the plan.
-func (f *Faults) begin(method string) (Call, Fault, error) {
+// begin gives a call its turn, numbers it and asks the plan.
+func (f *Faults) begin(ctx context.Context, c Call) (Call, Fault, error) {
+	fault := None
+	if f.Turn != nil {
+		fault = f.Turn(ctx, c)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.Crash == nil {
 		f.Crash = &Crash{}
 	}
-	total, err := f.Crash.begin(method)
-	if err != nil {
-		return Call{}, None, err
+	var err error
+	if c.Total, err = f.Crash.begin(c.Method); err != nil {
+		return c, None, err
 	}
 	if f.counts == nil {
 		f.counts = map[string]int{}
 	}
-	f.counts[method]++
-	c := Call{Method: method, Number: f.counts[method], Total: total}
-	if f.Plan == nil {
-		return c, None, nil
+	f.counts[c.Method]++
+	c.Number = f.counts[c.Method]
+	if f.Turn == nil && f.Plan != nil {
+		fault = f.Plan(c)
 	}
-	return c, f.Plan(c), nil
+	return c, fault, nil
 }
 
 // action is a call with what takes its place under certain faults.
 type action[T any] struct {
-	method  string
+	call    Call
 	do      func(ctx context.Context) (T, error)
 	instead map[Fault]func(ctx context.Context) (T, error)
+}
+
+// later puts an action off. Its answer reaches nobody.
+func later[T any](ctx context.Context, f *Faults, c Call, a action[T]) {
+	if f.Later != nil {
+		f.Later(c, func() { _, _ = a.do(context.WithoutCancel(ctx)) })
+	}
 }
 
 // pass makes a call through the faults.
 func pass[T any](ctx context.Context, f *Faults, a action[T]) (answer T, err error) {
 	var none T
-	call, fault, err := f.begin(a.method)
+	call, fault, err := f.begin(ctx, a.call)
 	if err != nil {
 		return none, err
 	}
@@ -86,6 +104,15 @@ func pass[T any](ctx context.Context, f *Faults, a action[T]) (answer T, err err
 	case fault == Doubled:
 		answer, err = a.do(ctx)
 		_, _ = a.do(ctx) // nobody is there for this answer
+	case fault == Late:
+		later(ctx, f, call, a)
+		err = lost(call, nil)
+	case fault == Echoed:
+		answer, err = a.do(ctx)
+		later(ctx, f, call, a)
+	case fault == Last:
+		_, _ = a.do(ctx)
+		f.Crash.Kill()
 	case fault == Delayed && f.Delay != nil:
 		if err = f.Delay(ctx, call); err == nil {
 			answer, err = a.do(ctx)
@@ -108,8 +135,8 @@ func lost(call Call, answer error) error {
 }
 
 // write is pass for calls that answer with an error alone.
-func write(ctx context.Context, f *Faults, method string, do func(ctx context.Context) error, conflict func(ctx context.Context) error) error {
-	a := action[struct{}]{method: method, do: func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx) }}
+func write(ctx context.Context, f *Faults, c Call, do func(ctx context.Context) error, conflict func(ctx context.Context) error) error {
+	a := action[struct{}]{call: c, do: func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx) }}
 	if conflict != nil {
 		a.instead = map[Fault]func(context.Context) (struct{}, error){
 			Conflicted: func(ctx context.Context) (struct{}, error) { return struct{}{}, conflict(ctx) },
@@ -120,13 +147,13 @@ func write(ctx context.Context, f *Faults, method string, do func(ctx context.Co
 }
 
 // read is pass for calls that only answer.
-func read[T any](ctx context.Context, f *Faults, method string, do func(ctx context.Context) (T, error)) (T, error) {
-	return pass(ctx, f, action[T]{method: method, do: do})
+func read[T any](ctx context.Context, f *Faults, c Call, do func(ctx context.Context) (T, error)) (T, error) {
+	return pass(ctx, f, action[T]{call: c, do: do})
 }
 
 // ask is read for the index, which may be stale.
-func ask[T any](ctx context.Context, f *Faults, method string, question any, do func(ctx context.Context) (T, error)) (T, error) {
-	key := fmt.Sprintf("%s %+v", method, question)
+func ask[T any](ctx context.Context, f *Faults, c Call, question any, do func(ctx context.Context) (T, error)) (T, error) {
+	key := fmt.Sprintf("%s %+v", c.Method, question)
 	remember := func(ctx context.Context) (T, error) {
 		answer, err := do(ctx)
 		f.mu.Lock()
@@ -145,5 +172,5 @@ func ask[T any](ctx context.Context, f *Faults, method string, question any, do 
 		answer, _ := f.last[key].(T)
 		return answer, nil
 	}
-	return pass(ctx, f, action[T]{method: method, do: remember, instead: map[Fault]func(context.Context) (T, error){Stale: recall}})
+	return pass(ctx, f, action[T]{call: c, do: remember, instead: map[Fault]func(context.Context) (T, error){Stale: recall}})
 }

@@ -14,13 +14,13 @@ type faultyBlobs struct {
 }
 
 func (b *faultyBlobs) Put(ctx context.Context, ref lifecycle.Ref, digest lifecycle.Digest, content []byte) error {
-	return write(ctx, b.faults, "Put", func(ctx context.Context) error { return b.inner.Put(ctx, ref, digest, content) }, nil)
+	return write(ctx, b.faults, Call{Method: "Put", Ref: ref}, func(ctx context.Context) error { return b.inner.Put(ctx, ref, digest, content) }, nil)
 }
 
 func (b *faultyBlobs) Get(ctx context.Context, ref lifecycle.Ref, digest lifecycle.Digest) ([]byte, error) {
-	return read(ctx, b.faults, "Get", func(ctx context.Context) ([]byte, error) { return b.inner.Get(ctx, ref, digest) })
+	return read(ctx, b.faults, Call{Method: "Get", Ref: ref}, func(ctx context.Context) ([]byte, error) { return b.inner.Get(ctx, ref, digest) })
 }
 
 func (b *faultyBlobs) DeleteAll(ctx context.Context, ref lifecycle.Ref) error {
-	return write(ctx, b.faults, "DeleteAll", func(ctx context.Context) error { return b.inner.DeleteAll(ctx, ref) }, nil)
+	return write(ctx, b.faults, Call{Method: "DeleteAll", Ref: ref}, func(ctx context.Context) error { return b.inner.DeleteAll(ctx, ref) }, nil)
 }

@@ -26,74 +26,74 @@ func (l *faultyLedger) conflict(ref lifecycle.Ref) func(context.Context) error {
 }
 
 func (l *faultyLedger) Create(ctx context.Context, c ledger.Creation) error {
-	return write(ctx, l.faults, "Create", func(ctx context.Context) error { return l.inner.Create(ctx, c) }, nil)
+	return write(ctx, l.faults, Call{Method: "Create", Ref: c.Head.Ref()}, func(ctx context.Context) error { return l.inner.Create(ctx, c) }, nil)
 }
 
 func (l *faultyLedger) Commit(ctx context.Context, c ledger.Commit) error {
-	return write(ctx, l.faults, "Commit", func(ctx context.Context) error { return l.inner.Commit(ctx, c) }, l.conflict(c.Seen.Ref()))
+	return write(ctx, l.faults, Call{Method: "Commit", Ref: c.Seen.Ref()}, func(ctx context.Context) error { return l.inner.Commit(ctx, c) }, l.conflict(c.Seen.Ref()))
 }
 
 func (l *faultyLedger) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecycle.CancelMark, fence uint64, op string) error {
-	return write(ctx, l.faults, "MarkCancel", func(ctx context.Context) error { return l.inner.MarkCancel(ctx, ref, mark, fence, op) }, l.conflict(ref))
+	return write(ctx, l.faults, Call{Method: "MarkCancel", Ref: ref}, func(ctx context.Context) error { return l.inner.MarkCancel(ctx, ref, mark, fence, op) }, l.conflict(ref))
 }
 
 func (l *faultyLedger) Head(ctx context.Context, ref lifecycle.Ref) (lifecycle.Head, error) {
-	return read(ctx, l.faults, "Head", func(ctx context.Context) (lifecycle.Head, error) { return l.inner.Head(ctx, ref) })
+	return read(ctx, l.faults, Call{Method: "Head", Ref: ref}, func(ctx context.Context) (lifecycle.Head, error) { return l.inner.Head(ctx, ref) })
 }
 
 func (l *faultyLedger) Entries(ctx context.Context, ref lifecycle.Ref, after uint64, limit int) ([]lifecycle.Entry, error) {
-	return read(ctx, l.faults, "Entries", func(ctx context.Context) ([]lifecycle.Entry, error) {
+	return read(ctx, l.faults, Call{Method: "Entries", Ref: ref}, func(ctx context.Context) ([]lifecycle.Entry, error) {
 		return l.inner.Entries(ctx, ref, after, limit)
 	})
 }
 
 func (l *faultyLedger) Artifacts(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Artifact, error) {
-	return read(ctx, l.faults, "Artifacts", func(ctx context.Context) ([]lifecycle.Artifact, error) { return l.inner.Artifacts(ctx, ref) })
+	return read(ctx, l.faults, Call{Method: "Artifacts", Ref: ref}, func(ctx context.Context) ([]lifecycle.Artifact, error) { return l.inner.Artifacts(ctx, ref) })
 }
 
 func (l *faultyLedger) Key(ctx context.Context, key ledger.Key) (ledger.KeyNote, error) {
-	return read(ctx, l.faults, "Key", func(ctx context.Context) (ledger.KeyNote, error) { return l.inner.Key(ctx, key) })
+	return read(ctx, l.faults, Call{Method: "Key", Ref: lifecycle.Ref{Tenant: key.Tenant}}, func(ctx context.Context) (ledger.KeyNote, error) { return l.inner.Key(ctx, key) })
 }
 
 func (l *faultyLedger) Receipt(ctx context.Context, ref lifecycle.Ref, producer, eventID string) (ledger.Receipt, error) {
-	return read(ctx, l.faults, "Receipt", func(ctx context.Context) (ledger.Receipt, error) {
+	return read(ctx, l.faults, Call{Method: "Receipt", Ref: ref}, func(ctx context.Context) (ledger.Receipt, error) {
 		return l.inner.Receipt(ctx, ref, producer, eventID)
 	})
 }
 
 func (l *faultyLedger) Hit(ctx context.Context, ref lifecycle.Ref, producer, eventID string) error {
-	return write(ctx, l.faults, "Hit", func(ctx context.Context) error { return l.inner.Hit(ctx, ref, producer, eventID) }, nil)
+	return write(ctx, l.faults, Call{Method: "Hit", Ref: ref}, func(ctx context.Context) error { return l.inner.Hit(ctx, ref, producer, eventID) }, nil)
 }
 
 func (l *faultyLedger) Producer(ctx context.Context, ref lifecycle.Ref, producer string) (ledger.ProducerMark, error) {
-	return read(ctx, l.faults, "Producer", func(ctx context.Context) (ledger.ProducerMark, error) {
+	return read(ctx, l.faults, Call{Method: "Producer", Ref: ref}, func(ctx context.Context) (ledger.ProducerMark, error) {
 		return l.inner.Producer(ctx, ref, producer)
 	})
 }
 
 func (l *faultyLedger) Refuse(ctx context.Context, ref lifecycle.Ref, r ledger.Refusal) error {
-	return write(ctx, l.faults, "Refuse", func(ctx context.Context) error { return l.inner.Refuse(ctx, ref, r) }, nil)
+	return write(ctx, l.faults, Call{Method: "Refuse", Ref: ref}, func(ctx context.Context) error { return l.inner.Refuse(ctx, ref, r) }, nil)
 }
 
 func (l *faultyLedger) Quarantine(ctx context.Context, ref lifecycle.Ref) ([]ledger.Quarantined, error) {
-	return read(ctx, l.faults, "Quarantine", func(ctx context.Context) ([]ledger.Quarantined, error) { return l.inner.Quarantine(ctx, ref) })
+	return read(ctx, l.faults, Call{Method: "Quarantine", Ref: ref}, func(ctx context.Context) ([]ledger.Quarantined, error) { return l.inner.Quarantine(ctx, ref) })
 }
 
 func (l *faultyLedger) Reject(ctx context.Context, ref lifecycle.Ref, r ledger.Rejected) error {
-	return write(ctx, l.faults, "Reject", func(ctx context.Context) error { return l.inner.Reject(ctx, ref, r) }, nil)
+	return write(ctx, l.faults, Call{Method: "Reject", Ref: ref}, func(ctx context.Context) error { return l.inner.Reject(ctx, ref, r) }, nil)
 }
 
 func (l *faultyLedger) Rejections(ctx context.Context, ref lifecycle.Ref) ([]ledger.Rejected, error) {
-	return read(ctx, l.faults, "Rejections", func(ctx context.Context) ([]ledger.Rejected, error) { return l.inner.Rejections(ctx, ref) })
+	return read(ctx, l.faults, Call{Method: "Rejections", Ref: ref}, func(ctx context.Context) ([]ledger.Rejected, error) { return l.inner.Rejections(ctx, ref) })
 }
 
 func (l *faultyLedger) Counts(ctx context.Context, ref lifecycle.Ref) (ledger.Counts, error) {
-	return read(ctx, l.faults, "Counts", func(ctx context.Context) (ledger.Counts, error) { return l.inner.Counts(ctx, ref) })
+	return read(ctx, l.faults, Call{Method: "Counts", Ref: ref}, func(ctx context.Context) (ledger.Counts, error) { return l.inner.Counts(ctx, ref) })
 }
 
 // Watch ends with the process: nobody waits in a dead one.
 func (l *faultyLedger) Watch(ctx context.Context, ref lifecycle.Ref, after uint64) error {
-	return write(ctx, l.faults, "Watch", func(ctx context.Context) error {
+	return write(ctx, l.faults, Call{Method: "Watch", Ref: ref}, func(ctx context.Context) error {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		var answer error
@@ -114,27 +114,27 @@ func (l *faultyLedger) Watch(ctx context.Context, ref lifecycle.Ref, after uint6
 }
 
 func (l *faultyLedger) Effect(ctx context.Context, ref lifecycle.Ref, visit uint64, name string) (lifecycle.Effect, error) {
-	return read(ctx, l.faults, "Effect", func(ctx context.Context) (lifecycle.Effect, error) { return l.inner.Effect(ctx, ref, visit, name) })
+	return read(ctx, l.faults, Call{Method: "Effect", Ref: ref}, func(ctx context.Context) (lifecycle.Effect, error) { return l.inner.Effect(ctx, ref, visit, name) })
 }
 
 func (l *faultyLedger) EffectList(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Effect, error) {
-	return read(ctx, l.faults, "EffectList", func(ctx context.Context) ([]lifecycle.Effect, error) { return l.inner.EffectList(ctx, ref) })
+	return read(ctx, l.faults, Call{Method: "EffectList", Ref: ref}, func(ctx context.Context) ([]lifecycle.Effect, error) { return l.inner.EffectList(ctx, ref) })
 }
 
 func (l *faultyLedger) Intend(ctx context.Context, ref lifecycle.Ref, e lifecycle.Effect) error {
-	return write(ctx, l.faults, "Intend", func(ctx context.Context) error { return l.inner.Intend(ctx, ref, e) }, l.conflict(ref))
+	return write(ctx, l.faults, Call{Method: "Intend", Ref: ref}, func(ctx context.Context) error { return l.inner.Intend(ctx, ref, e) }, l.conflict(ref))
 }
 
 func (l *faultyLedger) Settle(ctx context.Context, ref lifecycle.Ref, e lifecycle.Effect) error {
-	return write(ctx, l.faults, "Settle", func(ctx context.Context) error { return l.inner.Settle(ctx, ref, e) }, nil)
+	return write(ctx, l.faults, Call{Method: "Settle", Ref: ref}, func(ctx context.Context) error { return l.inner.Settle(ctx, ref, e) }, nil)
 }
 
 func (l *faultyLedger) Park(ctx context.Context, ref lifecycle.Ref, pause int, t ledger.Token) (ledger.Parked, error) {
-	return read(ctx, l.faults, "Park", func(ctx context.Context) (ledger.Parked, error) { return l.inner.Park(ctx, ref, pause, t) })
+	return read(ctx, l.faults, Call{Method: "Park", Ref: ref}, func(ctx context.Context) (ledger.Parked, error) { return l.inner.Park(ctx, ref, pause, t) })
 }
 
 func (l *faultyLedger) Parked(ctx context.Context, ref lifecycle.Ref, pause int) (ledger.Parked, error) {
-	return read(ctx, l.faults, "Parked", func(ctx context.Context) (ledger.Parked, error) { return l.inner.Parked(ctx, ref, pause) })
+	return read(ctx, l.faults, Call{Method: "Parked", Ref: ref}, func(ctx context.Context) (ledger.Parked, error) { return l.inner.Parked(ctx, ref, pause) })
 }
 
 func (l *faultyLedger) List(ctx context.Context, q ledger.ListQuery) (ledger.Page, error) {
@@ -144,13 +144,13 @@ func (l *faultyLedger) List(ctx context.Context, q ledger.ListQuery) (ledger.Pag
 	if q.After != nil {
 		after = *q.After
 	}
-	return ask(ctx, l.faults, "List", []any{question, after}, func(ctx context.Context) (ledger.Page, error) { return l.inner.List(ctx, q) })
+	return ask(ctx, l.faults, Call{Method: "List", Ref: lifecycle.Ref{Tenant: q.Tenant}}, []any{question, after}, func(ctx context.Context) (ledger.Page, error) { return l.inner.List(ctx, q) })
 }
 
 func (l *faultyLedger) Count(ctx context.Context, q ledger.ListQuery) (int, error) {
 	question := q
 	question.After, question.Now = nil, time.Time{}
-	return ask(ctx, l.faults, "Count", question, func(ctx context.Context) (int, error) { return l.inner.Count(ctx, q) })
+	return ask(ctx, l.faults, Call{Method: "Count", Ref: lifecycle.Ref{Tenant: q.Tenant}}, question, func(ctx context.Context) (int, error) { return l.inner.Count(ctx, q) })
 }
 
 func (l *faultyLedger) Due(ctx context.Context, before time.Time, after *ledger.DueCursor, limit int) (ledger.DuePage, error) {
@@ -158,11 +158,11 @@ func (l *faultyLedger) Due(ctx context.Context, before time.Time, after *ledger.
 	if after != nil {
 		question = *after
 	}
-	return ask(ctx, l.faults, "Due", question, func(ctx context.Context) (ledger.DuePage, error) {
+	return ask(ctx, l.faults, Call{Method: "Due", Ref: lifecycle.Ref{}}, question, func(ctx context.Context) (ledger.DuePage, error) {
 		return l.inner.Due(ctx, before, after, limit)
 	})
 }
 
 func (l *faultyLedger) Changes(ctx context.Context, after string, limit int) ([]ledger.Change, error) {
-	return read(ctx, l.faults, "Changes", func(ctx context.Context) ([]ledger.Change, error) { return l.inner.Changes(ctx, after, limit) })
+	return read(ctx, l.faults, Call{Method: "Changes", Ref: lifecycle.Ref{}}, func(ctx context.Context) ([]ledger.Change, error) { return l.inner.Changes(ctx, after, limit) })
 }

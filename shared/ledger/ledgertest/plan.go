@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
 // Fault is what a plan does to a call.
@@ -26,6 +28,13 @@ const (
 	// Doubled does the call twice and gives the first answer: the second one arrives
 	// behind the caller's back.
 	Doubled
+	// Late answers ErrUnavailable; the call is done some time later (Faults.Later).
+	Late
+	// Echoed does the call, and once more some time later, as a network does that kept
+	// a copy.
+	Echoed
+	// Last does the call, and the process dies before it has the answer.
+	Last
 	// Delayed calls Faults.Delay first.
 	Delayed
 	// Stale gives the answer that the same question got last, and an empty one the
@@ -36,8 +45,11 @@ const (
 // Call is a call as a plan sees it.
 type Call struct {
 	Method string // of the port, for instance "Commit"
-	Number int    // of this method's calls, from 1
-	Total  int    // of all calls of the process, from 1; see Crash
+	// Ref is the task that it is about; the tenant alone, or nothing, where it is about
+	// no single one.
+	Ref    lifecycle.Ref
+	Number int // of this method's calls, from 1
+	Total  int // of all calls of the process, from 1; see Crash
 }
 
 // Plan decides what happens to a call. It is asked one call at a time.
