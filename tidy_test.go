@@ -24,7 +24,7 @@ import (
 const module = "github.com/holdfast-a2a/holdfast"
 
 // kits are libraries of test code: only test files import them.
-const kits = "shared/agent/agenttest shared/ledger/ledgertest infra/lambdahost"
+const kits = "shared/agent/agenttest shared/ledger/ledgertest infra/lambdahost local/inprocess"
 
 //go:embed testdata/tidy/imports.txt
 var importTable string

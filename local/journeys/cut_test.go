@@ -12,6 +12,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/events"
+	"github.com/holdfast-a2a/holdfast/local/inprocess"
 	"github.com/holdfast-a2a/holdfast/local/node"
 	"github.com/holdfast-a2a/holdfast/local/systems"
 	"github.com/holdfast-a2a/holdfast/shared/agent"
@@ -66,7 +67,7 @@ func journeys(t *testing.T) map[string]journey {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reviewer := accessreview.New(accessreview.HTTP{BaseURL: "http://systems", Client: &http.Client{Transport: memory{func() http.Handler { return outside }}}})
+	reviewer := accessreview.New(accessreview.HTTP{BaseURL: "http://systems", Client: &http.Client{Transport: inprocess.Transport(func() http.Handler { return outside })}})
 	return map[string]journey{
 		"a count":  {[]*agent.Agent{hello.Agent}, send("m", "count 5", ""), ""},
 		"a story":  {[]*agent.Agent{storyteller()}, send("m", "go", ""), "Oslo"},

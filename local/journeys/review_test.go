@@ -14,6 +14,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/events"
+	"github.com/holdfast-a2a/holdfast/local/inprocess"
 	"github.com/holdfast-a2a/holdfast/local/sqlite"
 	"github.com/holdfast-a2a/holdfast/local/systems"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
@@ -79,7 +80,7 @@ func review(t *testing.T, s script, crash *ledgertest.Crash) reviewed {
 		if err != nil {
 			t.Fatal(err)
 		}
-		network := &crashing{inner: memory{func() http.Handler { return outside }}, crash: crash}
+		network := &crashing{inner: inprocess.Transport(func() http.Handler { return outside }), crash: crash}
 		w := &world{t: t, ledger: book, blobs: blobs, sweep: s.sweep}
 		w.agents = append(accessreview.New(accessreview.HTTP{BaseURL: "http://systems", Client: &http.Client{Transport: network}}), hello.Agent)
 		r := &reviewer{world: w, script: s, crash: crash, network: network}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/local/inprocess"
 	"github.com/holdfast-a2a/holdfast/local/node"
 	"github.com/holdfast-a2a/holdfast/shared/agent"
 	"github.com/holdfast-a2a/holdfast/shared/api"
@@ -69,7 +70,7 @@ func (w *world) tryProcess(l ledger.Ledger, b ledger.Blobs) (*node.Node, error) 
 		return nil, err
 	}
 	w.node = n
-	w.client = &http.Client{Transport: memory{func() http.Handler { return w.node.Handler }}}
+	w.client = &http.Client{Transport: inprocess.Transport(func() http.Handler { return w.node.Handler })}
 	return n, n.Start()
 }
 

@@ -1,4 +1,6 @@
-package journeys_test
+// Package inprocess is a network without wires: requests go to a handler in the same
+// process, for tests whose time is fake.
+package inprocess
 
 import (
 	"context"
@@ -8,19 +10,19 @@ import (
 	"sync"
 )
 
-// errBroken is what a client sees of a connection that broke before an answer.
-var errBroken = errors.New("connection broken")
+// ErrBroken is what a client sees of a connection that broke before an answer.
+var ErrBroken = errors.New("connection broken")
 
-// memory is an http.RoundTripper that hands requests to a handler in this
-// process. Answers stream; an aborted handler is a broken connection; closing the
-// body or ending the request's context is a client that went away.
-type memory struct{ handler func() http.Handler }
+// Transport is an http.RoundTripper that hands requests to whichever handler there
+// is. Answers stream; no handler, and one that aborts, is a broken connection; closing
+// the body or ending the request's context is a client that went away.
+type Transport func() http.Handler
 
 // RoundTrip implements http.RoundTripper.
-func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
-	handler := m.handler()
+func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	handler := t()
 	if handler == nil {
-		return nil, errBroken
+		return nil, ErrBroken
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	in := r.Clone(ctx)
@@ -53,7 +55,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	if w.broken {
-		return nil, errBroken
+		return nil, ErrBroken
 	}
 	return &http.Response{
 		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
