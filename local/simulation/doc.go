@@ -4,5 +4,5 @@
 //
 // All calls between the parts (of the ledger, of the blob store, of the outside
 // systems, of executions and between clients and servers) wait for their turn, and one
-// of them has it at a time. So a seed that fails fails again: make sim SEED=n.
+// of them has it at a time. So what a seed did once it does again: make sim SEED=n.
 package simulation
