@@ -21,8 +21,8 @@ MAKEFLAGS += --no-print-directory
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## serve on 127.0.0.1:8080 with the example's systems; data in .holdfast (or DYNAMODB_ENDPOINT=…)
-	DYNAMODB_ENDPOINT=$(DYNAMODB_ENDPOINT) go run ./local serve --systems
+run: ## serve on 127.0.0.1:8080 with the example's systems and a receiver of webhooks; data in .holdfast (or DYNAMODB_ENDPOINT=…)
+	DYNAMODB_ENDPOINT=$(DYNAMODB_ENDPOINT) go run ./local serve --systems --receiver
 
 test: ## run every test that needs only Go
 	go test $(PACKAGES)
@@ -161,7 +161,7 @@ rm -rf dist/readme && mkdir -p dist/readme && \
 { echo 'curl() { command curl "$$@"; rc=$$?; case $$rc in 0|28) ;; *) echo "curl exit $$rc: $$*" >> dist/readme/failed;; esac; return $$rc; }'; \
 awk '/^```/ { if (on && block ~ /curl|sha256sum/ && block !~ /make /) printf "%s", block; on = !on; block = ""; next } on { block = block $$0 "\n" }' README.md; echo true; } > dist/readme/lines.sh && \
 grep -c 'curl ' dist/readme/lines.sh >/dev/null && \
-{ dist/holdfast serve --systems --data dist/readme/data > dist/readme/server.log 2>&1 & server=$$!; trap "kill $$server" EXIT; } && \
+{ dist/holdfast serve --systems --receiver --data dist/readme/data > dist/readme/server.log 2>&1 & server=$$!; trap "kill $$server" EXIT; } && \
 curl -sf --retry 20 --retry-delay 1 --retry-connrefused -o /dev/null http://127.0.0.1:8080/.well-known/agent-card.json && \
 kill -0 $$server && timeout 180 sh dist/readme/lines.sh > dist/readme/out.txt 2>&1 < /dev/null; rc=$$?; \
 if [ $$rc -eq 0 ] && [ ! -s dist/readme/failed ]; then echo "PASS readme"; exit 0; fi; \

@@ -8,6 +8,7 @@
 //	local replay     rebuild a task from one
 //	local show       a task as operators see it
 //	local reconcile  a task's outside calls, and what may be done about them
+//	local receive    take webhooks, verify them and print what they are
 //	local systems    the systems under review of the worked example
 package main
 
@@ -37,6 +38,7 @@ func commands() map[string]command {
 		"replay":    {"rebuild a task, its head and its artifacts from one", replay},
 		"show":      {"show a task as operators see it", show},
 		"reconcile": {"list a task's outside calls, and what may be done about them", reconcile},
+		"receive":   {"take webhooks, verify them and print what they are", receive},
 		"systems":   {"serve the systems under review of the worked example", serveSystems},
 	}
 }
@@ -79,7 +81,7 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 		}
 	}
 	fmt.Fprintln(logs, "usage: local COMMAND [flags]; local COMMAND -h lists a command's flags")
-	for _, name := range []string{"serve", "watch", "export", "verify", "replay", "show", "reconcile", "systems"} {
+	for _, name := range []string{"serve", "watch", "export", "verify", "replay", "show", "reconcile", "receive", "systems"} {
 		fmt.Fprintf(logs, "  %-9s %s\n", name, all[name].about)
 	}
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {

@@ -42,6 +42,7 @@ type settings struct {
 	data       string
 	systems    bool
 	systemsURL string
+	receiver   bool
 	dynamoDB   string
 	timing     node.Timing
 	// networks are called by webhooks besides public addresses.
@@ -59,6 +60,7 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 	f.StringVar(&s.addr, "addr", "127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address to serve on; loopback only, for there is no authentication")
 	f.StringVar(&s.data, "data", ".holdfast", "folder of the ledger and the blobs")
 	f.BoolVar(&s.systems, "systems", false, "also serve the systems of the worked example, on 127.0.0.1:8090")
+	f.BoolVar(&s.receiver, "receiver", false, "also take webhooks, on "+defaultReceiverAddr+", and print what they are")
 	f.StringVar(&s.systemsURL, "systems-url", "http://"+defaultSystemsAddr, "where the systems of the worked example are")
 	f.StringVar(&s.dynamoDB, "dynamodb-endpoint", os.Getenv("DYNAMODB_ENDPOINT"), "keep tasks on a DynamoDB-compatible server instead of the data folder, such as http://127.0.0.1:8000")
 	f.Func("webhook-networks", "networks that webhooks may lead to besides public addresses (default this machine's, 127.0.0.0/8,::1/128)", func(text string) (err error) {
@@ -169,6 +171,13 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 			return errors.Join(err, listener.Close())
 		}
 		defer stopSystems()
+	}
+	if s.receiver {
+		stopReceiver, err := startReceiver(ctx, filepath.Join(s.data, receivedFile), "http://"+listener.Addr().String(), out)
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		defer stopReceiver()
 	}
 	if err := n.Start(); err != nil {
 		return errors.Join(err, listener.Close())

@@ -26,8 +26,8 @@ type received struct {
 	state  string
 }
 
-// receiver is a webhook on this machine. It fails its first attempts when it is told to.
-type receiver struct {
+// taker is a webhook on this machine. It fails its first attempts when it is told to.
+type taker struct {
 	url  string
 	news chan struct{}
 
@@ -37,8 +37,8 @@ type receiver struct {
 	taken []received
 }
 
-func newReceiver(t *testing.T, fail int) *receiver {
-	r := &receiver{fail: fail, news: make(chan struct{}, 1000)}
+func newTaker(t *testing.T, fail int) *taker {
+	r := &taker{fail: fail, news: make(chan struct{}, 1000)}
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	r.url = server.URL + "/hook"
@@ -46,7 +46,7 @@ func newReceiver(t *testing.T, fail int) *receiver {
 }
 
 // ServeHTTP implements http.Handler.
-func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (r *taker) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return
@@ -68,7 +68,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // until waits for a state.
-func (r *receiver) until(t *testing.T, state string) []received {
+func (r *taker) until(t *testing.T, state string) []received {
 	t.Helper()
 	limit := time.After(patience)
 	for {
@@ -101,7 +101,7 @@ func TestWebhook(t *testing.T) {
 	data := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
 	p := launch(ctx, t, "serve", "--addr", "127.0.0.1:0", "--data", data)
-	hook := newReceiver(t, 1)
+	hook := newTaker(t, 1)
 	status, answer := p.call(http.MethodPost, "/message:send", hooked("count-1", "count 3", hook.url))
 	if status != http.StatusOK {
 		t.Fatalf("%d %s", status, answer)
@@ -212,7 +212,7 @@ func TestWebhookAfterARestart(t *testing.T) {
 	data := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
 	p := launch(ctx, t, "serve", "--addr", "127.0.0.1:0", "--data", data, "--grace", "1s", "--sweep", "100ms")
-	hook := newReceiver(t, 1)
+	hook := newTaker(t, 1)
 	if status, answer := p.call(http.MethodPost, "/message:send", hooked("hello-1", "Ada", hook.url)); status != http.StatusOK {
 		t.Fatalf("%d %s", status, answer)
 	}
