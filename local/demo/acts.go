@@ -223,7 +223,9 @@ func (d *demo) finish(ctx context.Context) error {
 		return err
 	}
 	d.found.watchErr = d.running.watch.result
-	return nil
+	return until(ctx, "the webhook of the task's end arrives", d.running.product, func(context.Context) (bool, error) {
+		return d.hook.has(s.last()), nil
+	})
 }
 
 // gather reads everything that the checks look at.
@@ -248,6 +250,10 @@ func (d *demo) gather(ctx context.Context) error {
 	d.found.counters, err = d.systems.counters(ctx)
 	keep(err)
 	d.found.watched, err = watched(d.running.watch.output)
+	keep(err)
+	keys, err := d.product.hookKeys(ctx)
+	keep(err)
+	d.found.told, err = d.hook.readAll(keys, time.Now())
 	keep(err)
 	return errors.Join(failed...)
 }

@@ -22,6 +22,7 @@ type facts struct {
 	cursors  []cursor  // of each connection
 	watched  []uint64  // the sequences that holdfast watch printed
 	watchErr error     // how it ended
+	told     []told    // what the webhook's receiver was told, in order
 
 	counters counters
 
@@ -59,9 +60,9 @@ func (f facts) seen() []uint64 {
 func (f facts) summary() string {
 	totals := f.counters.Totals
 	return fmt.Sprintf("2 kills, %d systems fetched once and %s %d times, %d revocations applied once each with %d repeat recognised, "+
-		"%d entries, fence %d, %d ids streamed once each over %d connections, task on version %d under %s, "+
+		"%d entries, fence %d, %d ids streamed once each over %d connections, %d webhooks, the last of them %s, task on version %d under %s, "+
 		"restart to progress %d ms, restart to ready %d ms, %.1f s in all",
 		len(f.systems)-1, f.held, f.counters.Fetches[f.held], totals.Applied, totals.Repeats,
-		len(f.entries), f.head.Fence, len(f.seen()), len(f.streams), f.head.AgentVersion, f.versionAfter,
+		len(f.entries), f.head.Fence, len(f.seen()), len(f.streams), len(f.told), f.told[len(f.told)-1].state, f.head.AgentVersion, f.versionAfter,
 		f.toProgress.Milliseconds(), f.toReady.Milliseconds(), f.took.Seconds())
 }

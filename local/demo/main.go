@@ -10,7 +10,7 @@
 // from a newer build whose agent has a renamed step, killed again while the task
 // waits for approval, answered twice, and loses the network after 9 of 14
 // revocations. In the end the driver reads the ledger, the record of effects, the
-// streams that it kept and the systems' own counters. The last line is
+// streams and the webhooks that it kept, and the systems' own counters. The last line is
 // "PASS demo: …" with the figures, or "FAIL demo: …" and exit code 1.
 package main
 

@@ -23,6 +23,7 @@ type demo struct {
 	address string // of the product, the same for every start
 	starts  int    // of the product
 	running struct{ systems, product, watch *process }
+	hook    *hook
 
 	submission []byte // the message that submits the review
 	task       task   // as last seen
@@ -96,12 +97,21 @@ func (d *demo) end() {
 			tell(d.out, "%v", err)
 		}
 	}
+	if d.hook != nil {
+		_ = d.hook.server.Close() // nobody is at its other end
+	}
 }
 
 // start starts the systems and the product as it is.
 func (d *demo) start(ctx context.Context) error {
 	var err error
 	if d.submission, err = os.ReadFile(filepath.Join(d.root, "events", "accessreview", "send.json")); err != nil {
+		return err
+	}
+	if d.hook, err = openHook(ctx); err != nil {
+		return err
+	}
+	if d.submission, err = hooked(d.submission, d.hook.url); err != nil {
 		return err
 	}
 	systemsAt, err := freeAddress(ctx)

@@ -24,6 +24,7 @@ var checks = []check{
 	{"fences", checkFences},
 	{"streams", checkStreams},
 	{"watch", checkWatch},
+	{"webhook", checkWebhook},
 	{"version", checkVersion},
 	{"submission", checkSubmission},
 	{"answers", checkAnswers},

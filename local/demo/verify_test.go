@@ -57,6 +57,10 @@ func good() facts {
 	f.streams = [][]frame{{{id: 2, task: true}, {id: 3}}, {snapshot, {id: 5}}, {snapshot, {id: 6}, {id: 7}, {id: 8}, {id: 9}}}
 	f.cursors = []cursor{{fresh: true}, {after: 3}, {after: 5}}
 	f.watched = []uint64{1, 2, 3, 5, 6, 7, 8, 9}
+	for _, seq := range []uint64{1, 2, 3, 3, 5, 6, 7, 8, 9} {
+		f.told = append(f.told, told{seq, fmt.Sprint("msg_", seq), ""})
+	}
+	f.told[8].state = stateCompleted
 	return f
 }
 
@@ -150,6 +154,16 @@ func TestChecksCatch(t *testing.T) {
 		{"watch", "a repeated update", "id 3 came after 3", func(f *facts) { f.watched[3] = 3 }},
 		{"watch", "a lost end", "the task ended at 9", func(f *facts) { f.watched = f.watched[:7] }},
 		{"watch", "an exit code", "exit status 3", func(f *facts) { f.watchErr = errors.New("exit status 3") }},
+
+		{"webhook", "none", "nothing was told", func(f *facts) { f.told = nil }},
+		{"webhook", "a lost update", "the entries [6] and they were not told", func(f *facts) { f.told = slices.Delete(f.told, 5, 6) }},
+		{"webhook", "a lost end", "the entries [9] and they were not told", func(f *facts) { f.told = f.told[:8] }},
+		{"webhook", "an update of a checkpoint", "[4] were told", func(f *facts) { f.told = slices.Insert(f.told, 4, told{4, "msg_4", ""}) }},
+		{"webhook", "another order", "id 7 came after 8", func(f *facts) { f.told[6], f.told[7] = f.told[7], f.told[6] }},
+		{"webhook", "again under another id", "id 3 came after 3", func(f *facts) { f.told[3].id = "msg_other" }},
+		{"webhook", "another update under the same id", "5 came under msg_3, as 3 had", func(f *facts) { f.told[4].id = "msg_3" }},
+		{"webhook", "again after a later one", "2 came under msg_2", func(f *facts) { f.told[3] = f.told[1] }},
+		{"webhook", "another end", "the task is TASK_STATE_COMPLETED at 9", func(f *facts) { f.told[8].state = stateInput }},
 
 		{"version", "moved to the new version", "ended on 2", func(f *facts) { f.head.AgentVersion = 2 }},
 		{"version", "began on another", "began on version 2", func(f *facts) { f.entries[0].Payload.Submission.AgentVersion = 2 }},
