@@ -19,8 +19,10 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/agent"
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
+	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
 const base = "http://holdfast"
@@ -38,6 +40,10 @@ type world struct {
 	shared bool          // other processes work on the ledger as well
 	// receipts verifies authorization receipts; nil takes none.
 	receipts api.Receipts
+	// guard decides which webhooks are called, and ring has the keys that outlive a
+	// process; the zero values: public addresses, and none.
+	guard webhook.Guard
+	ring  *keyring.Ring
 }
 
 // process starts a node on the world's ledger, as a new process would.
@@ -64,7 +70,7 @@ func (w *world) tryProcess(l ledger.Ledger, b ledger.Blobs) (*node.Node, error) 
 	n, err := node.New(node.Config{
 		Ledger: l, Blobs: b, Catalog: agents, HoldersGone: !w.shared, Timing: timing,
 		Now: time.Now, NewID: a2a.NewMessageID, Secret: a2a.NewMessageID, Rand: func() float64 { return 0.5 }, Logger: logger,
-		Receipts: w.receipts,
+		Receipts: w.receipts, Guard: w.guard, Ring: w.ring,
 	})
 	if err != nil {
 		return nil, err
