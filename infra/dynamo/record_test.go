@@ -140,6 +140,7 @@ func TestHeadItemSize(t *testing.T) {
 	} {
 		h.Task, h.AgentVersion, h.State, h.StatusAt, h.AcceptedAt, h.LifeEndsAt, h.RetainSecs = a2a.TaskID(uuid), 999, lifecycle.AuthRequired, at, at, at, 2_592_000
 		h.Seq, h.Chain, h.Visit, h.CheckpointSeq, h.MessageSeq, h.Attempt, h.Pauses, h.Artifacts, h.Unsealed = 9_999, lifecycle.DigestBytes(nil), 9_999, 9_999, 9_999, 9, 999, 300, 300
+		h.LeaseSecs, h.PauseSecs, h.FailedSecs, h.CanceledSecs, h.RejectedSecs, h.ExportedSecs = 300, 2_592_000, 7_776_000, 2_592_000, 2_592_000, 604_800
 		h.EntryFence, h.Fence, h.LeaseUntil, h.Grants, h.Generation, h.Untaken, h.Turns, h.DueAt, h.NextAt = 99_999, 99_999, at, 10, 9_999, 20, 1_500, at, at
 		h.Cancel = &lifecycle.CancelMark{Principal: h.Principal, At: at}
 		h.Pause = &lifecycle.Pause{Number: 999, DeadlineAt: at, Outcome: lifecycle.Canceled, Named: true}

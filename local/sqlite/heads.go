@@ -94,7 +94,7 @@ func (h *heads) len() int {
 // plain is the head as it comes back from the file: instants in UTC without the
 // process's monotonic clock, and nothing shared with whoever holds the original.
 func plain(h lifecycle.Head) lifecycle.Head {
-	for _, t := range []*time.Time{&h.StatusAt, &h.AcceptedAt, &h.LifeEndsAt, &h.ExpiresAt, &h.NextAt, &h.LeaseUntil, &h.DueAt} {
+	for _, t := range []*time.Time{&h.StatusAt, &h.AcceptedAt, &h.LifeEndsAt, &h.ExpiresAt, &h.NextAt, &h.LeaseUntil, &h.AckedAt, &h.DueAt} {
 		*t = instant(*t)
 	}
 	h.Challenge = plainChallenge(h.Challenge)

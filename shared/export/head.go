@@ -55,6 +55,12 @@ type HeadFields struct {
 	Artifacts     int                  `json:"artifacts,omitempty"`
 	Unsealed      int                  `json:"unsealed,omitempty"`
 	EntryFence    uint64               `json:"entryFence,omitempty"`
+	LeaseSecs     int64                `json:"leaseSeconds,omitempty"`
+	PauseSecs     int64                `json:"longestPauseSeconds,omitempty"`
+	FailedSecs    int64                `json:"retainFailedSeconds,omitempty"`
+	CanceledSecs  int64                `json:"retainCanceledSeconds,omitempty"`
+	RejectedSecs  int64                `json:"retainRejectedSeconds,omitempty"`
+	ExportedSecs  int64                `json:"retainExportedSeconds,omitempty"`
 
 	Holder     string                `json:"holder,omitempty"`
 	Fence      uint64                `json:"fence,omitempty"`
@@ -64,6 +70,7 @@ type HeadFields struct {
 	Untaken    int                   `json:"untaken,omitempty"`
 	Turns      int                   `json:"turns,omitempty"`
 	Cancel     *lifecycle.CancelMark `json:"cancel,omitempty"`
+	AckedAt    time.Time             `json:"acknowledgedAt,omitzero"`
 	DueAt      time.Time             `json:"dueAt,omitzero"`
 	Op         string                `json:"op"`
 }

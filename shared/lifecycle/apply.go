@@ -89,6 +89,7 @@ func applyEvent(t Task, e Entry, ev Event) (Task, error) {
 		t.ContextID, t.Agent, t.AgentVersion, t.Step = s.ContextID, s.Agent, s.AgentVersion, s.Step
 		t.Principal, t.Policy, t.LifeEndsAt = s.Principal, s.Policy, s.LifeEndsAt
 		t.AcceptedAt, t.Visit, t.RetainSecs = acceptedAt, 1, s.RetainSeconds
+		t.judgedBy(s.Terms)
 	}
 	if ev.State != "" && ev.State != t.State {
 		t.State, t.StatusAt = ev.State, acceptedAt
@@ -107,7 +108,7 @@ func applyEvent(t Task, e Entry, ev Event) (Task, error) {
 		}
 	case TypeEnded:
 		t.Pause, t.Challenge, t.NextAt = nil, nil, time.Time{}
-		t.ExpiresAt = acceptedAt.Add(time.Duration(t.RetainSecs) * time.Second)
+		t.ExpiresAt = acceptedAt.Add(t.retention(ev.State))
 	}
 	if c := ev.Checkpoint; c != nil {
 		if c.Visit != t.Visit {

@@ -39,10 +39,12 @@ func Check(t Task) []Broken {
 	if t.Terminal() {
 		want(t.Holder == "" && t.Pause == nil && t.Challenge == nil && t.Cancel == nil && t.NextAt.IsZero(), "I2", "an ended task with a lease, a pause or a wait")
 		want(!t.ExpiresAt.IsZero(), "I8", "an ended task without an expiry")
+		want(t.checkAcknowledged() == "", "I8", "%s", t.checkAcknowledged())
 		want(t.DueAt.IsZero(), "I8", "an ended task that is due")
 		want(t.State != Completed || t.Unsealed == 0, "I6", "completed with %d open artifacts", t.Unsealed)
 		return out
 	}
+	want(t.AckedAt.IsZero(), "I2", "a live task whose end was acknowledged")
 	want(!t.LifeEndsAt.IsZero(), "I8", "a task without a longest life")
 	want(!t.DueAt.IsZero(), "I8", "a live task that nobody will look at")
 	want(Interrupted(t.State) == (t.Pause != nil), "I8", "state %s and pause %v", t.State, t.Pause)

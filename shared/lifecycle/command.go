@@ -10,20 +10,6 @@ import (
 // Command is what somebody asks of a task. The set is closed.
 type Command interface{ command() }
 
-// Policy is what a new task is judged by, under a version that is recorded when
-// the task is accepted.
-type Policy struct {
-	Version   string
-	Life      time.Duration // longest life
-	Retention time.Duration // after the end
-	Grace     time.Duration // before the sweep looks
-}
-
-// DefaultPolicy is the policy of limits.go.
-func DefaultPolicy() Policy {
-	return Policy{Version: "default@1", Life: DefaultLife, Retention: DefaultRetention, Grace: DefaultGrace}
-}
-
 // Submit creates the task. It is decided against an empty task that has only
 // its Ref.
 type Submit struct {

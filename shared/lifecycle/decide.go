@@ -86,7 +86,7 @@ func decideSubmit(t Task, c Submit, now time.Time) (Decision, error) {
 		Submission: &Submission{
 			ContextID: c.ContextID, Agent: c.Agent, AgentVersion: c.AgentVersion, Step: c.Step,
 			Principal: c.Principal, Policy: c.Policy.Version, LifeEndsAt: Millis(now.Add(c.Policy.Life)),
-			RetainSeconds: int64(c.Policy.Retention / time.Second), RequestDigest: c.RequestDigest,
+			RetainSeconds: int64(c.Policy.Retention / time.Second), RequestDigest: c.RequestDigest, Terms: c.Policy.Terms,
 		},
 	}}}, nil
 }
@@ -96,13 +96,13 @@ func (c Submit) check() *Rejection {
 	if c.Message == nil {
 		return reject(InvalidContent, "a submission without a message")
 	}
-	if c.Policy.Life <= 0 || c.Policy.Retention <= 0 {
-		return reject(LimitReached, "policy %q: a longest life of %s and a retention of %s; nothing lives for ever, nor for no time", c.Policy.Version, c.Policy.Life, c.Policy.Retention)
+	if r := c.Policy.check(); r != nil {
+		return r
 	}
 	if r := checkNames(MaxIDBytes, "a contextId", c.ContextID, "a principal's hash", c.Principal); r != nil {
 		return r
 	}
-	if r := checkNames(MaxNameBytes, "an agent's name", c.Agent, "a step's name", c.Step, "a policy's version", c.Policy.Version); r != nil {
+	if r := checkNames(MaxNameBytes, "an agent's name", c.Agent, "a step's name", c.Step); r != nil {
 		return r
 	}
 	return checkMessage(c.Message)

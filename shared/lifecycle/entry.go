@@ -121,9 +121,12 @@ type Submission struct {
 	Principal    string    `json:"principal,omitempty"` // a hash, never the name
 	Policy       string    `json:"policy"`              // version of the policy it is judged by
 	LifeEndsAt   time.Time `json:"lifeEndsAt"`
-	// RetainSeconds is how long the finished task can be read.
+	// RetainSeconds is how long the finished task can be read, unless the terms say
+	// otherwise of how it ended.
 	RetainSeconds int64  `json:"retainSeconds"`
 	RequestDigest Digest `json:"requestDigest"`
+	// Terms are what else the policy's document said; nil before there were documents.
+	Terms *Terms `json:"terms,omitempty"`
 }
 
 // Checkpoint is everything that the next step needs.

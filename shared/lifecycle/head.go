@@ -26,7 +26,7 @@ type Head struct {
 	AcceptedAt   time.Time     `json:"aa"`
 	LifeEndsAt   time.Time     `json:"le"`
 	RetainSecs   int64         `json:"rs"`
-	ExpiresAt    time.Time     `json:"ex,omitzero"` // terminal tasks: hidden and purged from here on
+	ExpiresAt    time.Time     `json:"ex,omitzero"` // terminal tasks: hidden and purged from here on; sooner when acknowledged
 	Seq          uint64        `json:"sq"`
 	Chain        Digest        `json:"ch"`
 	Step         string        `json:"sp"` // next to run
@@ -46,6 +46,13 @@ type Head struct {
 	Unsealed  int        `json:"un,omitempty"` // how many of them are open
 	// EntryFence is the fence of the last entry that was written under a lease.
 	EntryFence uint64 `json:"ef,omitempty"`
+	// What the policy says (Spans); 0 where it says nothing.
+	LeaseSecs    int64 `json:"ls,omitempty"`
+	PauseSecs    int64 `json:"lp,omitempty"`
+	FailedSecs   int64 `json:"rf,omitempty"`
+	CanceledSecs int64 `json:"rc,omitempty"`
+	RejectedSecs int64 `json:"rj,omitempty"`
+	ExportedSecs int64 `json:"re,omitempty"`
 
 	// Not folded.
 
@@ -58,6 +65,8 @@ type Head struct {
 	Turns      int       `json:"tu,omitempty"` // leases granted to this generation
 	// Cancel is a request that the holder has not met yet.
 	Cancel *CancelMark `json:"cm,omitempty"`
+	// AckedAt is when the caller of an ended task has acknowledged its export.
+	AckedAt time.Time `json:"ak,omitzero"`
 	// DueAt is when somebody must look if nothing has happened by itself. Every
 	// live task has one.
 	DueAt time.Time `json:"du,omitzero"`
@@ -85,6 +94,7 @@ func (h Head) Expired(now time.Time) bool {
 func (h Head) Folded() Head {
 	h.Holder, h.Fence, h.LeaseUntil, h.Grants = "", 0, time.Time{}, 0
 	h.Generation, h.Untaken, h.Turns, h.Cancel, h.DueAt, h.Op = 0, 0, 0, nil, time.Time{}, ""
+	h.unacknowledged()
 	return h
 }
 

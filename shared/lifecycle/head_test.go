@@ -39,6 +39,7 @@ func heads(n names) map[string]lifecycle.Head {
 		Tenant: n.tenant, Task: a2a.TaskID(n.task), ContextID: n.context, Agent: n.agent, AgentVersion: 999, Principal: n.principal, Policy: n.policy,
 		State: lifecycle.Working, StatusAt: at, AcceptedAt: at, LifeEndsAt: at, RetainSecs: 2_592_000, Seq: 9_999, Chain: lifecycle.DigestBytes(nil),
 		Step: n.step, Visit: 9_999, CheckpointSeq: 9_999, MessageSeq: 9_999, Attempt: 9, Pauses: 999, Artifacts: 300, Unsealed: 300,
+		LeaseSecs: 300, PauseSecs: 2_592_000, FailedSecs: 7_776_000, CanceledSecs: 2_592_000, RejectedSecs: 2_592_000, ExportedSecs: 604_800,
 		EntryFence: 99_999, Fence: 99_999, Generation: 9_999, Untaken: 99, DueAt: at, Op: n.op,
 	}
 	leased := live
@@ -48,7 +49,7 @@ func heads(n names) map[string]lifecycle.Head {
 	paused.State, paused.Pause = lifecycle.AuthRequired, &lifecycle.Pause{Number: 999, DeadlineAt: at, Outcome: lifecycle.Canceled, Named: true}
 	paused.Challenge = &lifecycle.Challenge{Number: 999, Action: n.action, Audience: n.audience, ExpiresAt: at}
 	ended := live
-	ended.State, ended.ExpiresAt, ended.DueAt = lifecycle.Completed, at, time.Time{}
+	ended.State, ended.ExpiresAt, ended.AckedAt, ended.DueAt = lifecycle.Completed, at, at, time.Time{}
 	return map[string]lifecycle.Head{"held": leased, "paused": paused, "ended": ended}
 }
 

@@ -61,6 +61,9 @@ const (
 	MaxQuarantined = 100
 	// MaxQuarantinedBytes bounds one piece of it; of a larger one the digest is kept.
 	MaxQuarantinedBytes = 32 << 10
+	// MaxEffectTerms bounds the effects that a policy names: its terms are in the first
+	// entry of every task.
+	MaxEffectTerms = 32
 	// MaxRejections bounds the rejections that are kept for one task; later ones
 	// are only counted.
 	MaxRejections = 100
@@ -79,6 +82,19 @@ const (
 	DefaultPause = 7 * 24 * time.Hour
 	// MaxPause is the longest pause.
 	MaxPause = 30 * 24 * time.Hour
+	// MaxLife is the longest that a policy may let a task live.
+	MaxLife = 365 * 24 * time.Hour
+	// MaxLease is the longest lease of a policy: so long a task whose holder has died
+	// waits for the next one.
+	MaxLease = 15 * time.Minute
+	// MinRetention is the shortest retention of a policy. It outlives the deliveries to
+	// webhooks, whose last attempt is less than three days after the first.
+	MinRetention = 3 * 24 * time.Hour
+	// MinExported is the shortest retention after an acknowledged export: whoever did not
+	// get the answer to its acknowledgement asks again.
+	MinExported = time.Hour
+	// MaxRetention is the longest retention of a policy.
+	MaxRetention = 3650 * 24 * time.Hour
 	// DefaultLife is the longest life of a task.
 	DefaultLife = 90 * 24 * time.Hour
 	// DefaultRetention is how long a finished task can be read.

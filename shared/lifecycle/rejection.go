@@ -18,6 +18,8 @@ const (
 	ReceiptRequired Reason = "authorization-receipt-required"
 	// ReceiptInvalid: the receipt is for another challenge, expired or used.
 	ReceiptInvalid Reason = "authorization-receipt-invalid"
+	// ReceiptMismatch: the terminal receipt is not the task's.
+	ReceiptMismatch Reason = "receipt-mismatch"
 	// StaleSequence: the producer's sequence was already passed.
 	StaleSequence Reason = "stale-sequence"
 	// SequenceGap: the producer's sequence skips some; retry when they are in.

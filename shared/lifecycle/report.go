@@ -131,6 +131,8 @@ func pause(t Task, c Report, events []Event, now time.Time) (Decision, error) {
 	if timeout < 0 || timeout > MaxPause {
 		return Decision{}, reject(LimitReached, "a pause lasts at most %s", MaxPause)
 	}
+	// What the agent may know is refused; what the task's policy says, it cannot know.
+	timeout = min(timeout, t.LongestPause())
 	outcome := cmp.Or(terms.Outcome, Failed)
 	if outcome != Failed && outcome != Canceled {
 		return Decision{}, reject(IllegalTransition, "a pause that nobody answers ends as failed or canceled, not as %s", outcome)

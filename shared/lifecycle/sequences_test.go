@@ -85,6 +85,9 @@ func (t *tape) command(b *book, now time.Time) (lifecycle.Command, lifecycle.Sou
 		if t.once(8) {
 			c.Policy.Life = []time.Duration{time.Minute, 26 * time.Hour}[t.of(2)]
 		}
+		if t.once(4) {
+			c.Policy.Terms = terms()
+		}
 		return c, src
 	}
 	holder, fence := h.Holder, h.Fence
