@@ -78,22 +78,31 @@ var permissions = map[string][]string{
 	"TransactWriteItems": {"ConditionCheckItem", "PutItem", "UpdateItem"},
 }
 
-// duties are what a role does with the ledger, statement by statement. Whoever writes tasks may do all that the
-// ledger does with them; nobody removes anything but endpoints.
+// duties are what a role does with the ledger and with blobs, statement by statement. Whoever writes tasks may do all
+// that the ledger does with them, but only those who purge remove anything; the door removes endpoints, and the blobs
+// of a task that it could not create.
 func duties() map[string]map[string]duty {
 	tasks, private := "{Ref: TasksTableArn}", "{Ref: PrivateTableArn}"
 	writes, tokens := duty{ledgerActions(), tasks}, duty{[]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, private}
-	delivers := duty{[]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, private}
+	delivers := duty{[]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, private}
+	purges := duty{slices.Sorted(slices.Values(append(ledgerActions(), purgeActions...))), tasks}
+	blob := func(actions ...string) duty { return duty{actions, "{Fn::Sub: ${BlobsBucketArn}/*}"} }
+	finds, forgets := duty{[]string{"s3:ListBucket"}, "{Ref: BlobsBucketArn}"}, blob("s3:DeleteObject")
 	return map[string]map[string]duty{
 		"ApiRole": {"Ledger": writes, "Private": {[]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, private},
-			"List": {[]string{"dynamodb:Query"}, "[{Fn::Sub: ${TasksTableArn}/index/byUpdate}, {Fn::Sub: ${TasksTableArn}/index/byContext}]"}},
-		"StepRole":   {"Ledger": writes, "Private": tokens},
+			"List":  {[]string{"dynamodb:Query"}, "[{Fn::Sub: ${TasksTableArn}/index/byUpdate}, {Fn::Sub: ${TasksTableArn}/index/byContext}]"},
+			"Blobs": blob("s3:DeleteObject", "s3:GetObject", "s3:PutObject"), "TellAbsent": finds},
+		"StepRole":   {"Ledger": writes, "Private": tokens, "Blobs": blob("s3:GetObject", "s3:PutObject"), "TellAbsent": finds},
 		"SettleRole": {"Ledger": writes, "Private": tokens},
-		"StreamRole": {"Read": {[]string{"dynamodb:GetItem", "dynamodb:Query"}, tasks}, "Private": delivers},
-		"SweepRole": {"Ledger": writes, "Private": delivers,
+		"StreamRole": {"Ledger": {[]string{"dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, tasks},
+			"Private": delivers, "ForgetBlobs": forgets, "FindBlobs": finds},
+		"SweepRole": {"Ledger": purges, "Private": delivers, "ForgetBlobs": forgets, "FindBlobs": finds,
 			"Due": {[]string{"dynamodb:Query"}, "[{Fn::Sub: ${TasksTableArn}/index/due}, {Fn::Sub: ${PrivateTableArn}/index/due}]"}},
 	}
 }
+
+// purgeActions are what only a purge needs on the table of tasks.
+var purgeActions = []string{"dynamodb:BatchWriteItem", "dynamodb:DeleteItem"}
 
 // duty is what a statement allows.
 type duty struct {
@@ -101,14 +110,14 @@ type duty struct {
 	resource string
 }
 
-// ledgerActions are what infra/dynamo needs on the table of tasks, by its own interface.
+// ledgerActions are what infra/dynamo needs on the table of tasks, by its own interface, the purge apart.
 func ledgerActions() []string {
 	need := map[string]bool{}
 	api := reflect.TypeFor[dynamo.API]()
 	for method := range api.Methods() {
 		name := method.Name
-		if name == "DeleteItem" {
-			continue // of the private table
+		if slices.Contains(purgeActions, "dynamodb:"+name) {
+			continue
 		}
 		actions, ok := permissions[name]
 		if !ok {
@@ -121,7 +130,7 @@ func ledgerActions() []string {
 	return slices.Sorted(maps.Keys(need))
 }
 
-// checkLedgerActions wants each duty allowed, and nothing else of the tables.
+// checkLedgerActions wants each duty allowed, and nothing else of the tables and the bucket.
 func checkLedgerActions(r resource) (violations []string) {
 	want := maps.Clone(duties()[r.id])
 	for _, statement := range list(child(list(r.properties["Policies"])[0].(object), "PolicyDocument")["Statement"]) {
@@ -129,7 +138,7 @@ func checkLedgerActions(r resource) (violations []string) {
 		sid := fmt.Sprint(o["Sid"])
 		var got []string
 		for _, a := range actionsOf(o["Action"]) {
-			if strings.HasPrefix(a, "dynamodb:") {
+			if strings.HasPrefix(a, "dynamodb:") || strings.HasPrefix(a, "s3:") {
 				got = append(got, a)
 			}
 		}

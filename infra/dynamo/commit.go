@@ -21,6 +21,14 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Commit) error {
 		return err
 	}
 	head.stands(c.Seen)
+	err = l.commit(ctx, c, head)
+	if err == nil && c.Expires() {
+		l.markExpiry(ctx, c.Head)
+	}
+	return err
+}
+
+func (l *Ledger) commit(ctx context.Context, c ledger.Commit, head *expression) error {
 	ref := c.Seen.Ref()
 	if alone(c) {
 		return l.classify(ctx, c, l.update(ctx, l.tables.Tasks, headKey(ref), head), places{-1, -1, -1})
@@ -45,10 +53,8 @@ type places struct{ entry, receipt, producer int }
 // renewed or given back, a generation raised. That is a conditional update, at
 // half the price of a transaction.
 func alone(c ledger.Commit) bool {
-	return len(c.Entries)+len(c.Artifacts)+len(c.Chunks)+len(c.Receipts) == 0 && c.Producer == nil && c.Answered == 0 && !ends(c)
+	return len(c.Entries)+len(c.Artifacts)+len(c.Chunks)+len(c.Receipts) == 0 && c.Producer == nil && c.Answered == 0
 }
-
-func ends(c ledger.Commit) bool { return c.Head.Terminal() && !c.Seen.Terminal() }
 
 // belongings adds what a commit carries beside its entries.
 func (l *Ledger) belongings(t *transaction, c ledger.Commit, at *places) {
@@ -71,9 +77,6 @@ func (l *Ledger) belongings(t *transaction, c ledger.Commit, at *places) {
 		// The one update that may make its item: the answer may be first.
 		t.update(l.tables.Private, parkedKey(ref, c.Answered), (&expression{}).put(answeredName, &types.AttributeValueMemberBOOL{Value: true}))
 	}
-	if ends(c) {
-		t.put(table, expiryItem(c.Head), &expression{})
-	}
 }
 
 // classify says why a commit was refused. The head is the first action of a
@@ -85,7 +88,7 @@ func (l *Ledger) classify(ctx context.Context, c ledger.Commit, err error, at pl
 		return err
 	}
 	if head := r.at(0); head.failed {
-		if head.old == nil {
+		if headOf(head.old) == nil {
 			return noTask(seen.Ref())
 		}
 		return l.conflict(ctx, seen, head.old, r.at(at.entry))
@@ -137,14 +140,14 @@ func (l *Ledger) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecyc
 	if err != nil {
 		return err
 	}
-	x := (&expression{}).exists().is(fenceName, numberOrNone(fence)).present(holderName)
+	x := (&expression{}).headExists().is(fenceName, numberOrNone(fence)).present(holderName)
 	x.putFirst(cancelName, &types.AttributeValueMemberM{Value: encoded})
 	err = l.update(ctx, l.tables.Tasks, headKey(ref), x)
 	r, refused := errors.AsType[*refusal](err)
 	switch {
 	case !refused:
 		return err
-	case r.at(0).old == nil:
+	case headOf(r.at(0).old) == nil:
 		return noTask(ref)
 	}
 	current, err := decodeHead(r.at(0).old)
@@ -160,7 +163,7 @@ func (l *Ledger) Head(ctx context.Context, ref lifecycle.Ref) (lifecycle.Head, e
 	if err != nil {
 		return lifecycle.Head{}, err
 	}
-	if it == nil {
+	if headOf(it) == nil {
 		return lifecycle.Head{}, noTask(ref)
 	}
 	return decodeHead(it)
@@ -168,11 +171,11 @@ func (l *Ledger) Head(ctx context.Context, ref lifecycle.Ref) (lifecycle.Head, e
 
 // Counts implements ledger.Tasks.
 func (l *Ledger) Counts(ctx context.Context, ref lifecycle.Ref) (ledger.Counts, error) {
-	it, err := l.get(ctx, l.tables.Tasks, headKey(ref), partitionName, rejectionsName, incidentsName, hitsName, lateName)
+	it, err := l.get(ctx, l.tables.Tasks, headKey(ref), seqName, rejectionsName, incidentsName, hitsName, lateName)
 	if err != nil {
 		return ledger.Counts{}, err
 	}
-	if it == nil {
+	if headOf(it) == nil {
 		return ledger.Counts{}, noTask(ref)
 	}
 	return ledger.Counts{Rejections: countOf(it, rejectionsName), Incidents: countOf(it, incidentsName), Hits: countOf(it, hitsName), Quarantined: countOf(it, lateName)}, nil

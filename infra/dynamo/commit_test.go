@@ -2,6 +2,8 @@ package dynamo
 
 import (
 	"errors"
+	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,6 +111,29 @@ func TestCommitAlone(t *testing.T) {
 			s.want(want)
 		}
 	}
+}
+
+// TestCommitMarksExpiry: the marker comes behind the commit that ends a task, and
+// changes nothing about its answer.
+func TestCommitMarksExpiry(t *testing.T) {
+	end := step()
+	end.Head.State, end.Head.ExpiresAt = lifecycle.Completed, at.Add(time.Hour)
+	for _, marked := range []answer{{}, {err: broken()}, {err: coded(http.StatusBadRequest, "ThrottlingException")}} {
+		synctest.Test(t, func(t *testing.T) {
+			l, s := played(t, append([]answer{{}}, slices.Repeat([]answer{marked}, defaultRetry().Tries)...)...)
+			if err := l.Commit(t.Context(), end); err != nil {
+				t.Fatalf("the marker was answered %v, the commit %v", marked.err, err)
+			}
+			if s.asked[0] != "TransactWriteItems" || s.asked[1] != "PutItem" {
+				t.Errorf("requests %q", s.asked)
+			}
+		})
+	}
+	l, s := played(t, answer{err: canceled(because("ConditionalCheckFailed", stored(t, seen())), nothing())})
+	if err := l.Commit(t.Context(), end); !conflicts(err) {
+		t.Errorf("a refused end: %v", err)
+	}
+	s.want("TransactWriteItems")
 }
 
 // TestCommitUnknown: a broken connection says nothing about the commit; the

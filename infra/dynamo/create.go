@@ -30,10 +30,7 @@ func (l *Ledger) Create(ctx context.Context, c ledger.Creation) error {
 	}
 	claim := -1
 	if c.Key != nil {
-		if c.Key.Tenant != c.Head.Tenant {
-			return errors.New("a submission key belongs to the tenant of its task")
-		}
-		claim = t.putRecord(l.tables.Tasks, submissionKey(*c.Key), plainLayout, c.Note, (&expression{}).isNew())
+		claim = t.putRecord(l.tables.Tasks, submissionKey(*c.Key), plainLayout, c.Note, freeKey(c.Head.AcceptedAt))
 	}
 	// The head is new, so nothing is in their places.
 	for _, e := range c.Endpoints {

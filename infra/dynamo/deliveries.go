@@ -144,7 +144,7 @@ func (l *Ledger) Deliver(ctx context.Context, ref lifecycle.Ref, id string, d le
 }
 
 func deliverySpan(before time.Time, after *ledger.DeliveryCursor, limit int) span {
-	s := dueUntil(before, limit)
+	s := dueUntil("", before, limit)
 	if after != nil {
 		// A place has nothing behind the endpoint's name, so the next one is just after it.
 		s.first = deliverySort(after.DueAt, after.Ref, after.ID) + "\x00"

@@ -20,17 +20,18 @@ func parseDue(place string) (ledger.DueCursor, error) {
 	return ledger.DueCursor{DueAt: at, Ref: lifecycle.Ref{Tenant: parts[1], Task: a2a.TaskID(parts[2])}}, err
 }
 
-// dueUntil is what is due, in an index of tasks or of endpoints.
-func dueUntil(before time.Time, limit int) span {
+// dueUntil is what is due, in an index of tasks or of endpoints, in the partitions whose
+// names begin so.
+func dueUntil(partitions string, before time.Time, limit int) span {
 	s := span{index: dueIndex(), first: instantText(time.Time{}), last: afterAll(instantText(before)), page: pageOf(limit)}
 	for n := range uint32(dueShards) {
-		s.partitions = append(s.partitions, shard(n))
+		s.partitions = append(s.partitions, partitions+shard(n))
 	}
 	return s
 }
 
 func dueSpan(before time.Time, after *ledger.DueCursor, limit int) span {
-	s := dueUntil(before, limit)
+	s := dueUntil("", before, limit)
 	if after != nil {
 		// A place has nothing behind the task's name, so the next one is just after it.
 		s.first = dueSort(after.DueAt, after.Ref) + "\x00"

@@ -55,7 +55,7 @@ func (l *Ledger) EffectList(ctx context.Context, ref lifecycle.Ref) ([]lifecycle
 // Intend implements ledger.Effects. The head is checked and not written: the
 // guard costs no progress of the task itself.
 func (l *Ledger) Intend(ctx context.Context, ref lifecycle.Ref, e lifecycle.Effect) error {
-	lease := (&expression{}).exists().is(fenceName, numberOrNone(e.Fence)).present(holderName).absent(cancelName)
+	lease := (&expression{}).headExists().is(fenceName, numberOrNone(e.Fence)).present(holderName).absent(cancelName)
 	for _, s := range lifecycle.States() {
 		if s.Terminal() {
 			lease.compare(stateName, "<>", text(string(s)))
@@ -71,7 +71,7 @@ func (l *Ledger) Intend(ctx context.Context, ref lifecycle.Ref, e lifecycle.Effe
 		return err
 	case !r.at(0).failed:
 		return changed(e)
-	case r.at(0).old == nil:
+	case headOf(r.at(0).old) == nil:
 		return noTask(ref)
 	}
 	current, err := decodeHead(r.at(0).old)

@@ -133,7 +133,7 @@ func (l *Ledger) configure(ctx context.Context, ref lifecycle.Ref, e ledger.Endp
 // is such an endpoint.
 func (l *Ledger) addEndpoint(ctx context.Context, ref lifecycle.Ref, e ledger.Endpoint) error {
 	var t transaction
-	t.check(l.tables.Tasks, headKey(ref), (&expression{}).exists())
+	t.check(l.tables.Tasks, headKey(ref), (&expression{}).headExists())
 	it, err := endpointItem(ref, e)
 	t.note(err)
 	t.put(l.tables.Private, it, (&expression{}).isNew())

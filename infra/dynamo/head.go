@@ -1,10 +1,13 @@
 package dynamo
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -18,6 +21,8 @@ const (
 	holderName     = "ho"
 	cancelName     = "cm"
 	stateName      = "st"
+	expiresName    = "ex"
+	keyName        = "ky"
 )
 
 // Attributes beside the head. Only Reject, Refuse and Hit touch the counters, and
@@ -64,12 +69,20 @@ func headItem(h lifecycle.Head) (item, error) {
 	out[partitionName], out[sortName] = text(k.partition), text(k.sort)
 	out[updateName] = text(updatePartition(h.Tenant, shardOf(h.Ref(), listShards)))
 	out[contextName] = text(contextPartition(h.Tenant, h.ContextID))
-	out[statusName] = text(statusSort(h))
-	if !h.DueAt.IsZero() {
-		out[dueName] = text(shardOf(h.Ref(), dueShards))
-		out[dueSortName] = text(dueSort(h.DueAt, h.Ref()))
-	}
+	maps.Copy(out, indexed(h))
 	return out, checkIndexes(out)
+}
+
+// indexed are a head's places in the indexes, as far as they change.
+func indexed(h lifecycle.Head) item {
+	out := item{statusName: text(statusSort(h))}
+	switch {
+	case h.Terminal() && !h.ExpiresAt.IsZero():
+		out[dueName], out[dueSortName] = text(expiredPartition(h.Ref())), text(dueSort(h.ExpiresAt, h.Ref()))
+	case !h.DueAt.IsZero():
+		out[dueName], out[dueSortName] = text(duePartition(h.Ref())), text(dueSort(h.DueAt, h.Ref()))
+	}
+	return out
 }
 
 // headUpdate replaces everything of a head but its counters. An index is written
@@ -84,15 +97,22 @@ func headUpdate(h lifecycle.Head) (*expression, error) {
 	for _, name := range headNames {
 		x.put(name, attributes[name])
 	}
-	indexed := item{statusName: text(statusSort(h))}
-	if !h.DueAt.IsZero() {
-		indexed[dueName] = text(shardOf(h.Ref(), dueShards))
-		indexed[dueSortName] = text(dueSort(h.DueAt, h.Ref()))
-	}
+	places := indexed(h)
 	for _, name := range []string{statusName, dueName, dueSortName} {
-		x.put(name, indexed[name])
+		x.put(name, places[name])
 	}
-	return x, checkIndexes(indexed)
+	return x, checkIndexes(places)
+}
+
+// headExists demands a head that is none of a task that is purged (see purgeOf).
+func (x *expression) headExists() *expression { return x.present(seqName) }
+
+// headOf is an item in a head's place, nil when there is none or the task is purged.
+func headOf(it item) item {
+	if it[seqName] == nil {
+		return nil
+	}
+	return it
 }
 
 // checkIndexes bounds the keys of indexes: an item with a larger one would be
@@ -132,14 +152,32 @@ func textOrNone(s string) types.AttributeValue {
 	return text(s)
 }
 
+// markTime bounds the write of an expiry marker.
+const markTime = 2 * time.Second
+
+// markExpiry writes what will tell the stream that a task has expired. It stands behind
+// the commit and is no part of it, which halves its price: without a marker, or when the
+// record of its removal is lost, the sweep finds the task by its place in the index.
+func (l *Ledger) markExpiry(ctx context.Context, h lifecycle.Head) {
+	ctx, stop := context.WithTimeout(ctx, markTime)
+	defer stop()
+	_, _ = write(ctx, l, func(ctx context.Context, _ string) (*dynamodb.PutItemOutput, error) {
+		return l.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &l.tables.Tasks, Item: expiryItem(h)}, untried)
+	})
+}
+
 // expiryItem is what TTL removes when a finished task's retention is over. The
 // head itself never has a TTL: a purge goes by the head to find the rest.
 func expiryItem(h lifecycle.Head) item {
 	out := expiryKey(h.Ref()).item()
-	at := h.ExpiresAt
+	out[ttlName] = epoch(h.ExpiresAt)
+	return out
+}
+
+// epoch is an instant for TTL, which counts seconds: the first one that is not before.
+func epoch(at time.Time) types.AttributeValue {
 	if at.Nanosecond() > 0 {
 		at = at.Add(time.Second)
 	}
-	out[ttlName] = number(uint64(max(at.Unix(), 0)))
-	return out
+	return number(uint64(max(at.Unix(), 0)))
 }

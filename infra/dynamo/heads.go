@@ -50,6 +50,9 @@ func (l *Ledger) headBatch(ctx context.Context, refs []lifecycle.Ref, into map[l
 			return err
 		}
 		for _, it := range out.Responses[l.tables.Tasks] {
+			if headOf(it) == nil {
+				continue
+			}
 			h, err := decodeHead(it)
 			if err != nil {
 				return err

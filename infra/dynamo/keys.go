@@ -48,6 +48,9 @@ const (
 	latePrefix   = "z#"
 	parkedPrefix = "p#"
 	endpointPref = "w#"
+	// expiredPrefix begins the partitions of the index of what is due in which ended
+	// tasks are.
+	expiredPrefix = "x"
 )
 
 // What DynamoDB takes as a key (Quotas, developer guide).
@@ -302,7 +305,12 @@ func statusPlace(at time.Time, task a2a.TaskID) string {
 	return instantText(at) + separator + escape(string(task))
 }
 
-// dueSort is a task's place in the index of what is due.
+// duePartition and dueSort are a task's place in the index of what is due. Ended tasks
+// stand apart, by their expiry: however many are to be purged, nobody who looks for live
+// ones walks past them.
+func duePartition(ref lifecycle.Ref) string     { return shardOf(ref, dueShards) }
+func expiredPartition(ref lifecycle.Ref) string { return expiredPrefix + shardOf(ref, dueShards) }
+
 func dueSort(at time.Time, ref lifecycle.Ref) string {
 	return instantText(at) + separator + join(ref.Tenant, string(ref.Task))
 }

@@ -154,6 +154,24 @@ func (m *Meter) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput
 	return out, err
 }
 
+// BatchWriteItem implements API. Each write costs what it does by itself; what was not
+// processed costs nothing, and is asked for again.
+func (m *Meter) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, opts ...func(*dynamodb.Options)) (out *dynamodb.BatchWriteItemOutput, err error) {
+	var places []place
+	for table, requests := range in.RequestItems {
+		for _, r := range requests {
+			if r.DeleteRequest != nil {
+				places = append(places, place{&table, r.DeleteRequest.Key})
+			}
+		}
+	}
+	err = m.wrote(ctx, places, false, func() error {
+		out, err = m.API.BatchWriteItem(ctx, in, opts...)
+		return err
+	})
+	return out, err
+}
+
 // Query implements API. What a page holds is added up, then rounded.
 func (m *Meter) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	out, err := m.API.Query(ctx, in, opts...)

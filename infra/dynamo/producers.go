@@ -30,12 +30,12 @@ func (l *Ledger) Producer(ctx context.Context, ref lifecycle.Ref, producer strin
 // numbers and are the condition that it is written under; beyond the caps they
 // alone rise.
 func (l *Ledger) Refuse(ctx context.Context, ref lifecycle.Ref, r ledger.Refusal) error {
-	it, err := l.get(ctx, l.tables.Tasks, headKey(ref), partitionName, rejectionsName, lateName)
+	it, err := l.get(ctx, l.tables.Tasks, headKey(ref), seqName, rejectionsName, lateName)
 	if err != nil {
 		return err
 	}
 	for range rejectRounds {
-		if it == nil {
+		if headOf(it) == nil {
 			return noTask(ref)
 		}
 		receipt, err := l.keepRefusal(ctx, ref, r, countOf(it, rejectionsName), countOf(it, lateName))
@@ -58,7 +58,7 @@ func (l *Ledger) Refuse(ctx context.Context, ref lifecycle.Ref, r ledger.Refusal
 // transaction is answered.
 func (l *Ledger) keepRefusal(ctx context.Context, ref lifecycle.Ref, r ledger.Refusal, rejections, late int) (receipt int, err error) {
 	table := l.tables.Tasks
-	head := (&expression{}).exists().increase(rejectionsName).below(rejectionsName, rejections, lifecycle.MaxRejections)
+	head := (&expression{}).headExists().increase(rejectionsName).below(rejectionsName, rejections, lifecycle.MaxRejections)
 	if r.Rejected.Reason == lifecycle.ConflictingContent {
 		head.increase(incidentsName)
 	}

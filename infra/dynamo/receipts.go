@@ -49,7 +49,7 @@ func receiptKnown(old item, sent ledger.Receipt) error {
 func (l *Ledger) Hit(ctx context.Context, ref lifecycle.Ref, producer, eventID string) error {
 	var t transaction
 	t.update(l.tables.Tasks, receiptKey(ref, producer, eventID), (&expression{}).exists().increase(receiptHits))
-	t.update(l.tables.Tasks, headKey(ref), (&expression{}).exists().increase(hitsName))
+	t.update(l.tables.Tasks, headKey(ref), (&expression{}).headExists().increase(hitsName))
 	err := l.transact(ctx, &t)
 	if _, refused := errors.AsType[*refusal](err); refused {
 		return noReceipt(ref, eventID)

@@ -16,12 +16,12 @@ const rejectRounds = 32
 // number and is the condition that it is written under; beyond the cap the counter
 // alone rises.
 func (l *Ledger) Reject(ctx context.Context, ref lifecycle.Ref, r ledger.Rejected) error {
-	it, err := l.get(ctx, l.tables.Tasks, headKey(ref), partitionName, rejectionsName)
+	it, err := l.get(ctx, l.tables.Tasks, headKey(ref), seqName, rejectionsName)
 	if err != nil {
 		return err
 	}
 	for range rejectRounds {
-		if it == nil {
+		if headOf(it) == nil {
 			return noTask(ref)
 		}
 		err := l.keep(ctx, ref, r, countOf(it, rejectionsName))
@@ -36,7 +36,7 @@ func (l *Ledger) Reject(ctx context.Context, ref lifecycle.Ref, r ledger.Rejecte
 
 // keep writes a rejection after so many others. *refusal: there are more.
 func (l *Ledger) keep(ctx context.Context, ref lifecycle.Ref, r ledger.Rejected, before int) error {
-	head := (&expression{}).exists().increase(rejectionsName)
+	head := (&expression{}).headExists().increase(rejectionsName)
 	if r.Reason == lifecycle.ConflictingContent {
 		head.increase(incidentsName)
 	}

@@ -26,6 +26,7 @@ type script struct {
 	answers []answer
 	asked   []string // methods, in order
 	tokens  []string
+	batches []int // how many writes each batch had
 }
 
 // answer is the answer to one request: an error, or an output for reads.
@@ -80,6 +81,15 @@ func (s *script) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput,
 		once[textOf(k, partitionName)] = true
 	}
 	out, _ := a.out.(*dynamodb.BatchGetItemOutput)
+	return out, a.err
+}
+
+func (s *script) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	a := s.next("BatchWriteItem")
+	for _, requests := range in.RequestItems {
+		s.batches = append(s.batches, len(requests))
+	}
+	out, _ := a.out.(*dynamodb.BatchWriteItemOutput)
 	return out, a.err
 }
 

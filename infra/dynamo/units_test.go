@@ -48,7 +48,7 @@ func TestWriteUnits(t *testing.T) {
 }
 
 // TestIndexUnits: the indexes are written to when the status changes and when
-// somebody must look at another time, and never else.
+// somebody must look at another time, at last when the task expires, and never else.
 func TestIndexUnits(t *testing.T) {
 	before := seen()
 	renewed, granted, changed := before, before, before
@@ -59,7 +59,7 @@ func TestIndexUnits(t *testing.T) {
 	for name, c := range map[string]struct {
 		after lifecycle.Head
 		want  float64
-	}{"nothing": {before, 0}, "a renewal": {renewed, 0}, "a grant": {granted, 2}, "another status": {changed, 4}, "the end": {ended, 5}} {
+	}{"nothing": {before, 0}, "a renewal": {renewed, 0}, "a grant": {granted, 2}, "another status": {changed, 4}, "the end": {ended, 6}} {
 		if got := indexUnits(stored(t, before), stored(t, c.after)); got != c.want {
 			t.Errorf("%s costs %.0f units in the indexes, want %.0f", name, got, c.want)
 		}

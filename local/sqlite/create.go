@@ -59,9 +59,6 @@ func prepareCreation(c ledger.Creation) (p creation, err error) {
 			return p, err
 		}
 		errs = append(errs, w.add("the submission key", len(p.note)))
-		if c.Key.Tenant != c.Head.Tenant {
-			errs = append(errs, errors.New("a submission key belongs to the tenant of its task"))
-		}
 	}
 	for _, e := range c.Endpoints {
 		encoded, err := encodeEndpoint(e)
@@ -90,8 +87,13 @@ func (p creation) free(tx *transaction) error {
 			if err != nil {
 				return err
 			}
-			return &ledger.KeyTaken{Note: note}
+			if !note.Forgotten(p.head.AcceptedAt) {
+				return &ledger.KeyTaken{Note: note}
+			}
 		}
+	}
+	if _, purged, err := tx.purge(p.head.Ref()); err != nil || purged {
+		return errors.Join(err, &ledger.Conflict{Current: lifecycle.Head{Tenant: p.head.Tenant, Task: p.head.Task}})
 	}
 	existing, err := tx.head(p.head.Ref())
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -105,11 +107,12 @@ func (p creation) free(tx *transaction) error {
 
 func (p creation) insert(tx *transaction) error {
 	h, c := p.head, columnsOf(p.head)
-	err := tx.exec(tx.w.stmts.insertTask, h.Tenant, string(h.Task), h.Agent, h.ContextID, c.state, c.statusAt, c.expiresAt(), c.dueAt(), p.encoded)
+	row := tx.row + 1
+	err := tx.exec(tx.w.stmts.insertTask, row, h.Tenant, string(h.Task), h.Agent, h.ContextID, c.state, c.statusAt, c.expiresAt(), c.dueAt(), p.encoded)
 	if err != nil {
 		return err
 	}
-	row := tx.w.conn.LastInsertRowID()
+	tx.row = row
 	tx.touched[h.Ref()] = touchedHead{stored: stored{row, h, tail{}.and(p.history)}, appended: true}
 	if err := tx.append(row, p.entries); err != nil {
 		return err

@@ -253,6 +253,20 @@ func TestMigrationOfEach(t *testing.T) {
 			t.Errorf("version %d: the counts are %+v (%v)", version, n, err)
 		}
 		wantPositions(t, l)
+		wantKeyKnown(t, l, c)
+	}
+}
+
+// wantKeyKnown wants the head of a task that was made before heads knew their keys to
+// know it.
+func wantKeyKnown(t *testing.T, l *Ledger, c ledger.Creation) {
+	t.Helper()
+	h, err := l.Head(t.Context(), c.Head.Ref())
+	if err != nil || lifecycle.Digest(h.Key) != c.Key.Hash {
+		t.Errorf("the head knows key %q (%v), want %q", h.Key, err, c.Key.Hash)
+	}
+	if note, err := l.Key(t.Context(), *c.Key); err != nil || note.Task != h.Task || note.Expired() {
+		t.Errorf("the key's note is %+v (%v)", note, err)
 	}
 }
 
@@ -261,6 +275,8 @@ func old(t *testing.T, dir string, version int) ledger.Creation {
 	t.Helper()
 	c := benchTask(lifecycle.Ref{Tenant: "local", Task: a2a.NewTaskID()})
 	p, err := prepareCreation(c)
+	c.Key = &ledger.Key{Tenant: "local", Hash: lifecycle.DigestBytes([]byte(c.Head.Task))}
+	note := fmt.Appendf(nil, `{"task":%q,"requestDigest":"","op":"op"}`, c.Head.Task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,6 +300,7 @@ func old(t *testing.T, dir string, version int) ledger.Creation {
 	h, of, e := p.head, columnsOf(p.head), p.entries[0]
 	insert("INSERT INTO tasks (row, tenant, task, agent, context, state, status_at, expires_at, due_at, head) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		h.Tenant, string(h.Task), h.Agent, h.ContextID, of.state, of.statusAt, of.expiresAt(), of.dueAt(), p.encoded)
+	insert("INSERT INTO keys (tenant, hash, note) VALUES (?, ?, ?)", c.Key.Tenant, string(c.Key.Hash), note)
 	insert("INSERT INTO entries (position, task, seq, envelope, payload) VALUES (1, 1, ?, ?, ?)", e.seq, e.envelope, e.payload)
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
@@ -319,6 +336,7 @@ func TestMigrationsAreKept(t *testing.T) {
 		"e56d58ec2cb2c3fa6784ec7b4f268fb7998b4f5554af631b77b79c068f8d1f0f",
 		"08cee658b839f765a120607506d8511c92f12ed75f76281d9e1167fbaa1240b2",
 		"c470fa83ee62d0756e723b2f3bd402574abfac6c70c2d9c681787d58fa9d4602",
+		"05451959a96f8b8d69cc5f54fafe4930b9182ba156ee6a32e6f33ca5a684b2c7",
 	}
 	list := migrations()
 	if len(list) != len(released) {

@@ -80,6 +80,17 @@ func (h *heads) put(s stored) {
 	}
 }
 
+// drop forgets a head.
+func (h *heads) drop(ref lifecycle.Ref) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e, ok := h.byRef[ref]; ok {
+		h.bytes -= tailOf(e)
+		h.order.Remove(e)
+		delete(h.byRef, ref)
+	}
+}
+
 func tailOf(e *list.Element) int {
 	s, _ := e.Value.(stored)
 	return s.tail.bytes

@@ -143,7 +143,11 @@ func (w *writer) start(version int, list []migration) error {
 	if err != nil {
 		return fmt.Errorf("reading the last position: %w", err)
 	}
-	w.position = int64(last)
+	row, err := queryInt(w.conn, "SELECT max((SELECT ifnull(max(row), 0) FROM tasks), (SELECT ifnull(max(row), 0) FROM purges))")
+	if err != nil {
+		return fmt.Errorf("reading the last row: %w", err)
+	}
+	w.position, w.row = int64(last), int64(row)
 	return w.stmts.prepare(w.conn)
 }
 

@@ -217,6 +217,8 @@ func TestIndexes(t *testing.T) {
 		{"SELECT head FROM tasks WHERE due_at <= ? AND (due_at, tenant, task) > (?, ?, ?) ORDER BY due_at, tenant, task", "USING INDEX tasks_due"},
 		{dueDeliveries(conditions{parts: []string{"due_at <= ?", "(due_at, tenant, task, id) > (?, ?, ?, ?)"}}), "USING COVERING INDEX endpoints_due"},
 		{"SELECT " + endpointColumns + " FROM endpoints WHERE tenant = ? AND task = ? ORDER BY id", "USING INDEX endpoints_name (tenant=? AND task=?)"},
+		{expiredTasks(conditions{parts: []string{"expires_at <= ?", "(expires_at, tenant, task) > (?, ?, ?)"}}), "USING COVERING INDEX tasks_expiry"},
+		{"SELECT tenant, hash FROM keys WHERE forget_at <= ? ORDER BY forget_at LIMIT ?", "INDEX keys_forget"},
 	} {
 		var plan []string
 		err := l.pool.query(context.Background(), "EXPLAIN QUERY PLAN "+q.sql, func(row *sqlite3.Stmt) error {

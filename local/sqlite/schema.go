@@ -13,7 +13,7 @@ type migration string
 
 // migrations is the whole history of the schema: the file's version is how many
 // of them it has seen. A migration that was released is never edited.
-func migrations() []migration { return []migration{schema1, schema2, schema3, schema4} }
+func migrations() []migration { return []migration{schema1, schema2, schema3, schema4, schema5} }
 
 const schema1 migration = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -196,6 +196,29 @@ END;
 CREATE TRIGGER tasks_gone AFTER DELETE ON tasks BEGIN
 	UPDATE totals SET tasks = tasks - 1 WHERE tenant = OLD.tenant AND agent = OLD.agent AND state = OLD.state;
 END;
+`
+
+// schema5 lets tasks be forgotten.
+const schema5 migration = `
+-- What is left of a task while it is purged. It has the task's row, under which the
+-- rest stands, and is the last to go.
+CREATE TABLE purges (
+	row        INTEGER PRIMARY KEY, -- was tasks.row
+	tenant     TEXT NOT NULL,
+	task       TEXT NOT NULL,
+	expires_at INTEGER NOT NULL,
+	head       BLOB NOT NULL
+);
+CREATE UNIQUE INDEX purges_name ON purges (tenant, task);
+CREATE INDEX purges_expiry ON purges (expires_at, tenant, task);
+
+ALTER TABLE keys ADD COLUMN forget_at INTEGER; -- NULL: the key of a task that is here
+CREATE INDEX keys_forget ON keys (forget_at) WHERE forget_at IS NOT NULL;
+
+-- Heads that were written before they knew their keys.
+UPDATE tasks SET head = CAST(json_set(CAST(head AS TEXT), '$.ky', k.hash) AS BLOB)
+	FROM (SELECT tenant, hash, json_extract(CAST(note AS TEXT), '$.task') AS task FROM keys) k
+	WHERE tasks.tenant = k.tenant AND tasks.task = k.task;
 `
 
 // migrate runs, as one transaction, what the file has not seen.

@@ -16,6 +16,7 @@ type transaction struct {
 	// touched are the heads as this transaction leaves them.
 	touched  map[lifecycle.Ref]touchedHead
 	position int64
+	row      int64 // the last one that was given to a task
 	// broken is the first fault: nothing of the transaction can be kept.
 	broken error
 }
@@ -23,10 +24,11 @@ type transaction struct {
 type touchedHead struct {
 	stored
 	appended bool // it has new entries
+	purged   bool // it has none any more
 }
 
 func (tx *transaction) begin(w *writer) {
-	tx.w, tx.position, tx.broken = w, w.position, nil
+	tx.w, tx.position, tx.row, tx.broken = w, w.position, w.row, nil
 	if tx.touched == nil {
 		tx.touched = make(map[lifecycle.Ref]touchedHead, maxBatch)
 	}
@@ -51,6 +53,9 @@ func (tx *transaction) note(err error) error {
 // head gives the head as this transaction has it.
 func (tx *transaction) head(ref lifecycle.Ref) (touchedHead, error) {
 	if t, ok := tx.touched[ref]; ok {
+		if t.purged {
+			return touchedHead{}, noTask(ref)
+		}
 		return t, nil
 	}
 	s, ok := tx.w.heads.get(ref)
@@ -168,6 +173,10 @@ type statements struct {
 	insertEndpoint, updateEndpoint, deleteEndpoint   *sqlite3.Stmt
 	countEndpoints, selectDelivery                   *sqlite3.Stmt
 	updateDelivery, raiseWanted                      *sqlite3.Stmt
+	selectPurge, insertPurge, deletePurge            *sqlite3.Stmt
+	deleteTask, expireKey                            *sqlite3.Stmt
+	forgetKeys                                       *sqlite3.Stmt
+	purge                                            [len(belongings)]*sqlite3.Stmt
 }
 
 func (s *statements) prepare(conn *sqlite3.Conn) error {
@@ -183,11 +192,11 @@ func (s *statements) prepare(conn *sqlite3.Conn) error {
 		{&s.updateHead, `UPDATE tasks SET head = ? WHERE row = ?`},
 		{&s.updateDue, `UPDATE tasks SET head = ?, due_at = ? WHERE row = ?`},
 		{&s.updateStatus, `UPDATE tasks SET head = ?, state = ?, status_at = ?, expires_at = ?, due_at = ? WHERE row = ?`},
-		{&s.insertTask, `INSERT INTO tasks (tenant, task, agent, context, state, status_at, expires_at, due_at, head) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&s.insertTask, `INSERT INTO tasks (row, tenant, task, agent, context, state, status_at, expires_at, due_at, head) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.insertEntry, `INSERT INTO entries (position, task, seq, envelope, payload) VALUES (?, ?, ?, ?, ?)`},
 		{&s.selectEntry, `SELECT envelope FROM entries WHERE task = ? AND seq = ?`},
 		{&s.selectKey, `SELECT note FROM keys WHERE tenant = ? AND hash = ?`},
-		{&s.insertKey, `INSERT INTO keys (tenant, hash, note) VALUES (?, ?, ?)`},
+		{&s.insertKey, `INSERT INTO keys (tenant, hash, note) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET note = excluded.note, forget_at = NULL`},
 		{&s.upsertArtifact, `INSERT INTO artifacts (task, id, record) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET record = excluded.record`},
 		{&s.insertChunk, `INSERT INTO chunks (task, artifact, revision, number, checksum, seq) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&s.insertReceipt, `INSERT INTO receipts (task, producer, event, digest, seq, hits, fence, reason, detail, op) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
@@ -215,9 +224,20 @@ func (s *statements) prepare(conn *sqlite3.Conn) error {
 		{&s.selectDelivery, `SELECT revision, wanted, delivery FROM endpoints WHERE tenant = ? AND task = ? AND id = ?`},
 		{&s.updateDelivery, `UPDATE endpoints SET revision = ?, delivery = ?, idle = ?, due_at = ? WHERE tenant = ? AND task = ? AND id = ?`},
 		{&s.raiseWanted, `UPDATE endpoints SET wanted = ?, due_at = CASE WHEN idle THEN ? ELSE due_at END WHERE tenant = ? AND task = ? AND id = ?`},
+		{&s.selectPurge, `SELECT row, head FROM purges WHERE tenant = ? AND task = ?`},
+		{&s.insertPurge, `INSERT INTO purges (row, tenant, task, expires_at, head) VALUES (?, ?, ?, ?, ?)`},
+		{&s.deletePurge, `DELETE FROM purges WHERE row = ?`},
+		{&s.deleteTask, `DELETE FROM tasks WHERE row = ?`},
+		{&s.expireKey, `UPDATE keys SET note = ?, forget_at = ? WHERE tenant = ? AND hash = ?`},
+		{&s.forgetKeys, `DELETE FROM keys WHERE (tenant, hash) IN (SELECT tenant, hash FROM keys WHERE forget_at <= ? ORDER BY forget_at LIMIT ?)`},
 	} {
 		var err error
 		*one.to, err = prepare(conn, one.sql)
+		errs = append(errs, err)
+	}
+	for i, b := range belongings {
+		var err error
+		s.purge[i], err = prepare(conn, b.remove())
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

@@ -25,11 +25,12 @@ type writer struct {
 	// are those that it has written.
 	publishing sync.RWMutex
 
-	// position is the last one that was given to an entry.
-	position int64
-	tx       transaction
-	woken    []lifecycle.Ref
-	stopped  chan struct{}
+	// position is the last one that was given to an entry, row to a task. What is left
+	// of a task that is purged stands under its row, so no other may get it.
+	position, row int64
+	tx            transaction
+	woken         []lifecycle.Ref
+	stopped       chan struct{}
 }
 
 func (w *writer) loop() {
@@ -108,7 +109,7 @@ func (w *writer) commit(batch []*operation) error {
 	if err != nil {
 		return w.giveUp(err)
 	}
-	w.position = w.tx.position
+	w.position, w.row = w.tx.position, w.tx.row
 	w.count.batches.Add(1)
 	return w.fault(pointCommitted)
 }
@@ -121,8 +122,12 @@ func (w *writer) publish() error {
 	if err := w.stmts.commit.Exec(); err != nil {
 		return err
 	}
-	for _, t := range w.tx.touched {
-		w.heads.put(t.stored)
+	for ref, t := range w.tx.touched {
+		if t.purged {
+			w.heads.drop(ref)
+		} else {
+			w.heads.put(t.stored)
+		}
 	}
 	return nil
 }

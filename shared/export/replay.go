@@ -125,7 +125,7 @@ func (p *Replayed) add(e lifecycle.Entry) error {
 func restored(folded, other lifecycle.Head) lifecycle.Head {
 	folded.Holder, folded.Fence, folded.LeaseUntil, folded.Grants = other.Holder, other.Fence, other.LeaseUntil, other.Grants
 	folded.Generation, folded.Untaken, folded.Turns = other.Generation, other.Untaken, other.Turns
-	folded.Cancel, folded.DueAt, folded.Op = other.Cancel, other.DueAt, other.Op
+	folded.Cancel, folded.DueAt, folded.Key, folded.Op = other.Cancel, other.DueAt, other.Key, other.Op
 	if !other.AckedAt.IsZero() {
 		folded.AckedAt, folded.ExpiresAt = other.AckedAt, other.ExpiresAt
 	}

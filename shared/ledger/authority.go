@@ -228,6 +228,9 @@ func (a *Authority) Create(ctx context.Context, ref lifecycle.Ref, cmd lifecycle
 	if err != nil {
 		return Result{}, err
 	}
+	if key != nil {
+		next.Key = lifecycle.ShortDigest(key.Hash)
+	}
 	c := Creation{Head: next.Head, Entries: entries, Key: key, Note: KeyNote{Task: ref.Task, RequestDigest: cmd.RequestDigest, Op: op}, Endpoints: endpoints}
 	err = a.persist(ctx, func() error { return a.Ledger.Create(ctx, c) })
 	res := Result{Task: next, Entries: entries}

@@ -41,14 +41,14 @@ func (c Commit) Check() error {
 		}
 		items++
 	}
-	if c.Head.Terminal() && !c.Seen.Terminal() {
-		items++ // the expiry marker
-	}
 	return check(c.Head, c.Entries, c.Seen.Seq, items, items*envelopeBytes)
 }
 
 // Check is Commit.Check for a new task.
 func (c Creation) Check() error {
+	if c.Key != nil && (c.Key.Tenant != c.Head.Tenant || c.Key.Hash != lifecycle.Digest(c.Head.Key)) {
+		return errors.New("a submission key belongs to the tenant of its task, and the head knows it")
+	}
 	if len(c.Endpoints) > MaxEndpoints {
 		return fmt.Errorf("a submission with %d endpoints: %w (%d)", len(c.Endpoints), ErrTooManyEndpoints, MaxEndpoints)
 	}

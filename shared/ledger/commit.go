@@ -29,6 +29,12 @@ type Commit struct {
 	Answered int
 }
 
+// Expires says whether the commit sets when the task expires: it ends the task, or
+// changes how long it can be read.
+func (c Commit) Expires() bool {
+	return c.Head.Terminal() && !c.Head.ExpiresAt.Equal(c.Seen.ExpiresAt)
+}
+
 // ChunkReceipt remembers what is at a coordinate (I6).
 type ChunkReceipt struct {
 	Artifact a2a.ArtifactID   `json:"artifact"`
@@ -42,7 +48,8 @@ type ChunkReceipt struct {
 type Creation struct {
 	Head    lifecycle.Head
 	Entries []lifecycle.Entry
-	// Key is claimed for the task; nil when the submission has none.
+	// Key is claimed for the task; nil when the submission has none. A note that is
+	// forgotten when the task is accepted gives way.
 	Key  *Key
 	Note KeyNote
 	// Endpoints came with the submission.
@@ -60,7 +67,15 @@ type KeyNote struct {
 	Task          a2a.TaskID       `json:"task"`
 	RequestDigest lifecycle.Digest `json:"requestDigest"`
 	Op            string           `json:"op"` // the operation that claimed it
+	// ForgetAt is set when the task was purged: until then its key gives no other task.
+	ForgetAt time.Time `json:"forgetAt,omitzero"`
 }
+
+// Expired says whether the key's task was purged.
+func (n KeyNote) Expired() bool { return !n.ForgetAt.IsZero() }
+
+// Forgotten says whether the key is free again, though the note may still be there.
+func (n KeyNote) Forgotten(now time.Time) bool { return n.Expired() && !now.Before(n.ForgetAt) }
 
 // Receipt is the remembered answer to an event of a client or an outside
 // producer, found again by producer and event ID.

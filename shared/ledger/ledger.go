@@ -27,6 +27,7 @@ type Ledger interface {
 	Endpoints
 	Index
 	Feed
+	Purges
 }
 
 // Tasks reads and writes the history of tasks. All reads are strongly
@@ -54,7 +55,8 @@ type Tasks interface {
 	// Artifacts reads how far the task's artifacts are, by ID. An unknown task has
 	// none.
 	Artifacts(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Artifact, error)
-	// Key reads a submission key. ErrNotFound: never used, or forgotten.
+	// Key reads a submission key. ErrNotFound: never used, or forgotten. A note that is
+	// forgotten may still be there for a while; see KeyNote.Forgotten.
 	Key(ctx context.Context, key Key) (KeyNote, error)
 	// Receipt reads the remembered answer to an event. ErrNotFound: none.
 	Receipt(ctx context.Context, ref lifecycle.Ref, producer, eventID string) (Receipt, error)

@@ -70,6 +70,9 @@ type Head struct {
 	// DueAt is when somebody must look if nothing has happened by itself. Every
 	// live task has one.
 	DueAt time.Time `json:"du,omitzero"`
+	// Key is the hash of the submission key that the task was created under. It stays
+	// to the last, for the purge turns that key into a note.
+	Key ShortDigest `json:"ky,omitempty"`
 	// Op is the operation that wrote this head.
 	Op string `json:"op"`
 }
@@ -93,7 +96,7 @@ func (h Head) Expired(now time.Time) bool {
 // gives exactly this (I1).
 func (h Head) Folded() Head {
 	h.Holder, h.Fence, h.LeaseUntil, h.Grants = "", 0, time.Time{}, 0
-	h.Generation, h.Untaken, h.Turns, h.Cancel, h.DueAt, h.Op = 0, 0, 0, nil, time.Time{}, ""
+	h.Generation, h.Untaken, h.Turns, h.Cancel, h.DueAt, h.Key, h.Op = 0, 0, 0, nil, time.Time{}, "", ""
 	h.unacknowledged()
 	return h
 }

@@ -40,7 +40,7 @@ func heads(n names) map[string]lifecycle.Head {
 		State: lifecycle.Working, StatusAt: at, AcceptedAt: at, LifeEndsAt: at, RetainSecs: 2_592_000, Seq: 9_999, Chain: lifecycle.DigestBytes(nil),
 		Step: n.step, Visit: 9_999, CheckpointSeq: 9_999, MessageSeq: 9_999, Attempt: 9, Pauses: 999, Artifacts: 300, Unsealed: 300,
 		LeaseSecs: 300, PauseSecs: 2_592_000, FailedSecs: 7_776_000, CanceledSecs: 2_592_000, RejectedSecs: 2_592_000, ExportedSecs: 604_800,
-		EntryFence: 99_999, Fence: 99_999, Generation: 9_999, Untaken: 99, DueAt: at, Op: n.op,
+		EntryFence: 99_999, Fence: 99_999, Generation: 9_999, Untaken: 99, DueAt: at, Key: lifecycle.ShortDigest(lifecycle.DigestBytes(nil)), Op: n.op,
 	}
 	leased := live
 	leased.Holder, leased.LeaseUntil, leased.Grants, leased.NextAt = n.holder, at, 10, at

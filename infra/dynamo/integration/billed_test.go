@@ -17,11 +17,13 @@ type billed struct {
 
 	mu             sync.Mutex
 	tables, others float64 // write units of tables, and of indexes
+	untold         int     // requests of which it told nothing about the table
 }
 
 func (b *billed) add(all ...types.ConsumedCapacity) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	told := b.tables
 	for _, c := range all {
 		for _, x := range c.GlobalSecondaryIndexes {
 			b.others += aws.ToFloat64(x.CapacityUnits)
@@ -30,13 +32,17 @@ func (b *billed) add(all ...types.ConsumedCapacity) {
 			b.tables += aws.ToFloat64(c.Table.CapacityUnits)
 		}
 	}
+	if b.tables == told {
+		b.untold++
+	}
 }
 
-// spent is the bill for the tables and for their indexes.
-func (b *billed) spent() (tables, others float64) {
+// spent is the bill for the tables and for their indexes, and how many requests are
+// missing in it.
+func (b *billed) spent() (tables, others float64, untold int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.tables, b.others
+	return b.tables, b.others, b.untold
 }
 
 func (b *billed) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
@@ -71,6 +77,15 @@ func (b *billed) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o
 	out, err := b.API.DeleteItem(ctx, in, opts...)
 	if err == nil && out.ConsumedCapacity != nil {
 		b.add(*out.ConsumedCapacity)
+	}
+	return out, err
+}
+
+func (b *billed) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityIndexes
+	out, err := b.API.BatchWriteItem(ctx, in, opts...)
+	if err == nil {
+		b.add(out.ConsumedCapacity...)
 	}
 	return out, err
 }

@@ -25,6 +25,9 @@ func (b *bench) creation(ref lifecycle.Ref, key *ledger.Key, op string) ledger.C
 	b.ok(err)
 	next, entries, err := lifecycle.Seal(empty, decision, client(), op, b.clock.Now())
 	b.ok(err)
+	if key != nil {
+		next.Key = lifecycle.ShortDigest(key.Hash)
+	}
 	note := ledger.KeyNote{Task: ref.Task, RequestDigest: submission().RequestDigest, Op: op}
 	return ledger.Creation{Head: next.Head, Entries: entries, Key: key, Note: note}
 }

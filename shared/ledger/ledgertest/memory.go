@@ -3,7 +3,6 @@ package ledgertest
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -17,6 +16,7 @@ import (
 type Memory struct {
 	mu      sync.Mutex
 	tasks   map[lifecycle.Ref]*record
+	purged  map[lifecycle.Ref]*record // whose purge has begun, and has not ended
 	keys    map[ledger.Key]ledger.KeyNote
 	feed    []ledger.Change
 	watched map[lifecycle.Ref]chan struct{} // closed at the task's next entry
@@ -26,6 +26,7 @@ type Memory struct {
 type record struct {
 	head       lifecycle.Head
 	entries    []lifecycle.Entry
+	places     []int // of the entries in the feed
 	artifacts  map[a2a.ArtifactID]lifecycle.Artifact
 	chunks     map[coordinate]ledger.ChunkReceipt
 	receipts   map[eventName]ledger.Receipt
@@ -53,7 +54,7 @@ type effectName struct {
 // NewMemory is an empty ledger.
 func NewMemory() *Memory {
 	return &Memory{
-		tasks: map[lifecycle.Ref]*record{}, keys: map[ledger.Key]ledger.KeyNote{},
+		tasks: map[lifecycle.Ref]*record{}, purged: map[lifecycle.Ref]*record{}, keys: map[ledger.Key]ledger.KeyNote{},
 		watched: map[lifecycle.Ref]chan struct{}{},
 	}
 }
@@ -103,12 +104,15 @@ func (m *Memory) Create(ctx context.Context, c ledger.Creation) error {
 		return err
 	}
 	if c.Key != nil {
-		if note, taken := m.keys[*c.Key]; taken {
+		if note, taken := m.keys[*c.Key]; taken && !note.Forgotten(c.Head.AcceptedAt) {
 			return &ledger.KeyTaken{Note: note}
 		}
 	}
 	ref := c.Head.Ref()
 	if r, exists := m.tasks[ref]; exists {
+		return r.conflict(0)
+	}
+	if r, exists := m.purged[ref]; exists {
 		return r.conflict(0)
 	}
 	if c.Key != nil {
@@ -169,7 +173,7 @@ func (m *Memory) append(r *record, h lifecycle.Head, entries []lifecycle.Entry) 
 	r.head = copyHead(h)
 	for _, e := range entries {
 		e = copyEntry(e)
-		r.entries = append(r.entries, e)
+		r.entries, r.places = append(r.entries, e), append(r.places, len(m.feed))
 		m.feed = append(m.feed, ledger.Change{Position: strconv.Itoa(len(m.feed) + 1), Ref: h.Ref(), Entry: e})
 	}
 	if w, is := m.watched[h.Ref()]; is && len(entries) > 0 {
@@ -267,10 +271,16 @@ func (m *Memory) Changes(ctx context.Context, after string, limit int) ([]ledger
 		return nil, err
 	}
 	defer leave()
-	rest, err := pageAfter(m.feed, after, limit)
-	out := slices.Clone(rest)
-	for i := range out {
-		out[i].Entry = copyEntry(out[i].Entry)
+	rest, err := pageAfter(m.feed, after, 0)
+	var out []ledger.Change
+	for _, c := range rest {
+		if limit > 0 && len(out) == limit {
+			break
+		}
+		if c.Entry.Seq > 0 { // it was not purged
+			c.Entry = copyEntry(c.Entry)
+			out = append(out, c)
+		}
 	}
 	return out, err
 }

@@ -38,7 +38,7 @@ const (
 	// Delayed calls Faults.Delay first.
 	Delayed
 	// Stale gives the answer that the same question got last, and an empty one the
-	// first time (List, Count, Due, DueDeliveries).
+	// first time (List, Count, Due, DueDeliveries, Expired).
 	Stale
 )
 

@@ -38,6 +38,8 @@ func topics() []topic {
 		{"list", listTests},
 		{"due", dueTests},
 		{"feed", feedTests},
+		{"purge", purgeTests},
+		{"expired", expiredTests},
 		{"limits", limitTests},
 		{"names", nameTests},
 		{"tenants", tenantTests},
