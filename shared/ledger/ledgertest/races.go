@@ -31,4 +31,8 @@ var raceTests = []test{
 	{"a delivery against a removal", deliverDelete.run},
 	{"many who want more, a configuration and a delivery", manyWanting.run},
 	{"the last places for endpoints", lastPlaces.run},
+	{"a purge against what comes late (I2, case 65)", purgeStraggler.run},
+	{"two purges of one task", twoPurges.run},
+	{"a purge against a resubmission (I5, case 65)", purgeResubmitted.run},
+	{"two creators of a key that is forgotten (I5)", forgottenKey.run},
 }
