@@ -33,7 +33,12 @@ func TestParseServe(t *testing.T) {
 		"a short lease":         {"--lease 3s --renewal 1s", "", func(s settings) bool { return s.timing.Lease == 3*time.Second && s.timing.Renewal == time.Second }},
 		"half a lease":          {"--lease 2s --renewal 1s", "", func(s settings) bool { return s.timing.Renewal == time.Second }},
 		"the sweep":             {"--grace 1s --sweep 250ms", "", func(s settings) bool { return s.timing.Grace == time.Second && s.timing.Sweep == 250*time.Millisecond }},
-		"the systems":           {"--systems --systems-url http://x", "", func(s settings) bool { return s.systems && s.systemsURL == "http://x" }},
+		"a policy": {"--policies testdata/policies --outside scan=gold@3", "", func(s settings) bool {
+			_, err := s.policies.Find("gold@3")
+			return err == nil && s.outside[0].Policy() == "gold@3" && s.outside[0].Name() == "scan"
+		}},
+		"no policy":   {"--outside scan", "", func(s settings) bool { return s.outside[0].Policy() == "" }},
+		"the systems": {"--systems --systems-url http://x", "", func(s settings) bool { return s.systems && s.systemsURL == "http://x" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("HOLDFAST_PORT", c.port)
@@ -65,6 +70,10 @@ func TestParseServeRefuses(t *testing.T) {
 		"no lease":              {"--lease 0s", "at most half of --lease 0s"},
 		"no grace":              {"--grace 0s", "--grace and --sweep must be positive"},
 		"no sweep":              {"--sweep -5s", "--grace and --sweep must be positive"},
+		"no such policies":      {"--policies testdata/nowhere", `for flag -policies: `},
+		"no policies":           {"--policies testdata", `there are no policies in the folder`},
+		"a bad policy":          {"--policies testdata/bad", `policy bad.json: retentionSeconds.failed must be a whole number from 259200`},
+		"two of one version":    {"--policies testdata/policies --policies testdata/other", `policy gold@3 is in gold.json and, with other content, in other.json`},
 		"an argument":           {"now", `unexpected argument "now"`},
 		"flags after arguments": {"now --data x", `unexpected argument "now"`},
 		"all at once":           {"--addr :1 --renewal 1h --sweep 0s x", "loopback|at most half|positive|unexpected argument"},

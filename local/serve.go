@@ -28,6 +28,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/hello"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 	"github.com/holdfast-a2a/holdfast/shared/receipt"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
@@ -51,10 +52,16 @@ type settings struct {
 	outside []*agent.Agent
 	// issuers give out authorization receipts.
 	issuers []receipt.Issuer
+	// policies are the documents by which tasks are judged.
+	policies *policy.Set
 }
 
 func parseServe(args []string, logs io.Writer) (settings, error) {
-	s := settings{timing: node.DefaultTiming(), networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
+	shipped, err := policy.Shipped()
+	if err != nil {
+		return settings{}, err
+	}
+	s := settings{policies: shipped, timing: node.DefaultTiming(), networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 	f := flag.NewFlagSet("serve", flag.ContinueOnError)
 	f.SetOutput(logs)
 	f.StringVar(&s.addr, "addr", "127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address to serve on; loopback only, for there is no authentication")
@@ -72,12 +79,16 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 		s.issuers = append(s.issuers, issuer)
 		return err
 	})
-	f.Func("outside", "name of an agent that is served from outside, by workers that report events; may be given several times", func(name string) error {
+	f.Func("outside", "name of an agent that is served from outside, by workers that report events, or NAME=POLICY with the policy of its tasks, such as scan=gold@3; may be given several times", func(text string) error {
+		name, judged, _ := strings.Cut(text, "=")
 		if !agent.IsName(name) {
 			return fmt.Errorf("%q is no name for an agent", name)
 		}
-		s.outside = append(s.outside, agent.Outside(name, 1, agent.Card{Description: "Served from outside."}).KeyedByMessageID())
+		s.outside = append(s.outside, agent.Outside(name, 1, agent.Card{Description: "Served from outside."}).KeyedByMessageID().Under(judged))
 		return nil
+	})
+	f.Func("policies", "folder of policies, a document in each file *.json, besides those that are shipped; may be given several times", func(folder string) error {
+		return s.policies.Load(os.DirFS(folder))
 	})
 	f.DurationVar(&s.timing.Lease, "lease", s.timing.Lease, "how long a lease lasts without renewal")
 	f.DurationVar(&s.timing.Renewal, "renewal", s.timing.Renewal, "how often a lease is renewed")
@@ -156,7 +167,7 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 		Ledger: store.ledger, Blobs: store.blobs, Catalog: agents, HoldersGone: store.alone, Timing: s.timing, Logger: logger,
 		Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Secret: secret, Rand: mathrand.Float64,
 		Connections: connections, Callers: callers, Ring: keyring.New(store.keys), Guard: webhook.Guard{Allow: s.networks, AllowHTTP: true},
-		Receipts: receipts,
+		Receipts: receipts, Policies: s.policies,
 	})
 	if err != nil {
 		return err

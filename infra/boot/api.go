@@ -8,8 +8,10 @@ import (
 
 	"github.com/holdfast-a2a/holdfast/infra/gateway"
 	"github.com/holdfast-a2a/holdfast/shared/api"
+	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/offer"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
 // API is the function behind the REST API: the door, as what lambda.Start takes.
@@ -20,8 +22,9 @@ func (p process) api() (any, error) {
 	who, networks := readAuth(p.variables, p.now), readNetworks(p.variables)
 	receipts := readReceipts(p.variables, p.now)
 	known, err := agents(p.variables)
+	policies, offered, unknown := offers(known)
 	c := readAWS(p.variables)
-	if err := errors.Join(p.err(), err); err != nil {
+	if err := errors.Join(p.err(), err, unknown); err != nil {
 		return nil, err
 	}
 	tables := newLedger(c, s)
@@ -31,7 +34,7 @@ func (p process) api() (any, error) {
 		return nil, err
 	}
 	handler, err := api.New(api.Config{
-		Authority: authority, Blobs: newBlobs(c, s), Agents: offer.Agents(known), Executions: told,
+		Authority: authority, Blobs: newBlobs(c, s), Agents: offered, Policies: policies, Executions: told,
 		Callers: who, Keys: ring, Push: p.push(tables, ring, networks, t.grace).Door(), Receipts: receipts, Now: p.now, NewID: newID,
 		BaseURL:     d.address,
 		Connections: connections{p.logger}, Logger: p.logger,
@@ -45,6 +48,17 @@ func (p process) api() (any, error) {
 		return gateway.Buffered(handler, o), nil
 	}
 	return gateway.Handler(handler, o), nil
+}
+
+// offers are the agents with the policies that they name. Policies are packaged with
+// the functions: a document is in every build that knows its agents.
+func offers(known *catalog.Catalog) (*policy.Set, []api.Agent, error) {
+	policies, err := policy.Shipped()
+	if err != nil || known == nil {
+		return nil, nil, err
+	}
+	offered, err := offer.Agents(known, policies)
+	return policies, offered, err
 }
 
 // address is how the caller reaches the door.

@@ -23,6 +23,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/offer"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 	"github.com/holdfast-a2a/holdfast/shared/runner"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 	"github.com/holdfast-a2a/holdfast/statemachine"
@@ -99,6 +100,14 @@ func newStack(ctx context.Context, store *storage, agents []*agent.Agent) (*stac
 	if err != nil {
 		return nil, err
 	}
+	policies, err := policy.Shipped()
+	if err != nil {
+		return nil, err
+	}
+	offered, err := offer.Agents(known, policies)
+	if err != nil {
+		return nil, err
+	}
 	authority := func(function string, name func(ledger.Ledger) ledger.Ledger) *ledger.Authority {
 		s.meters[function] = dynamo.NewMeter(store.client)
 		return &ledger.Authority{Ledger: following{name(store.ledger(s.meters[function])), s.streamed}, Now: now, NewID: newID}
@@ -122,7 +131,7 @@ func newStack(ctx context.Context, store *storage, agents []*agent.Agent) (*stac
 	}
 	apiAuthority := authority(fnAPI, func(l ledger.Ledger) ledger.Ledger { return l })
 	s.door, err = api.New(api.Config{
-		Authority: apiAuthority, Blobs: bucket, Agents: offer.Agents(known), Now: now, NewID: newID,
+		Authority: apiAuthority, Blobs: bucket, Agents: offered, Now: now, NewID: newID,
 		Executions: &dispatch.Dispatcher{Authority: apiAuthority, Executions: s, Grace: lifecycle.DefaultGrace},
 		Callers:    anybody{},
 		Keys:       hooks.Ring,

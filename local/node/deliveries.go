@@ -58,7 +58,7 @@ func newDeliveries(ctx context.Context, c push.Config) (*deliveries, error) {
 // recall learns which tasks have endpoints, when a process begins. With the proof that
 // every earlier sender is gone it takes their leases: they would be waited for.
 func (d *deliveries) recall(sendersGone bool) error {
-	end := d.sender.Now().Add(lifecycle.DefaultLife + lifecycle.MaxPause)
+	end := d.sender.Now().Add(lifecycle.MaxLife + lifecycle.MaxPause)
 	var after *ledger.DeliveryCursor
 	for {
 		page, err := d.config.Ledger.DueDeliveries(d.ctx, end, after, 500)

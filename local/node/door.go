@@ -30,9 +30,13 @@ func (n *Node) door() (http.Handler, error) {
 	if callers == nil {
 		callers = anybody{}
 	}
+	agents, err := offer.Agents(c.Catalog, c.Policies)
+	if err != nil {
+		return nil, err
+	}
 	config := api.Config{
-		Authority: n.Authority, Blobs: c.Blobs, Agents: offer.Agents(c.Catalog), Executions: n.Dispatcher,
-		Callers: callers, Keys: c.Ring, Push: n.push.Door(), Receipts: c.Receipts,
+		Authority: n.Authority, Blobs: c.Blobs, Agents: agents, Executions: n.Dispatcher,
+		Callers: callers, Keys: c.Ring, Push: n.push.Door(), Receipts: c.Receipts, Policies: c.Policies,
 		Now: c.Now, NewID: c.NewID, Closing: n.ctx, Logger: c.Logger,
 		WaitBudget: c.Timing.WaitBudget, CancelWait: c.Timing.CancelWait, KeepAlive: c.Timing.KeepAlive, StreamLimit: c.Timing.Stream,
 	}

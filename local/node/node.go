@@ -23,6 +23,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 	"github.com/holdfast-a2a/holdfast/shared/push"
 	"github.com/holdfast-a2a/holdfast/shared/runner"
 	"github.com/holdfast-a2a/holdfast/shared/sweep"
@@ -62,6 +63,9 @@ type Config struct {
 	Ring *keyring.Ring
 	// Guard decides which webhooks are called; the zero value: public addresses.
 	Guard webhook.Guard
+	// Policies are the documents by which tasks are judged; nil: those that every build
+	// has.
+	Policies *policy.Set
 	// Receipts verifies authorization receipts; nil takes none.
 	Receipts api.Receipts
 	// Callers says who is calling. nil takes everybody for the tenant Local with
@@ -110,6 +114,13 @@ func New(c Config) (*Node, error) {
 		c.Ring = keyring.New(&keyring.Memory{})
 	}
 	n := &Node{config: c}
+	if c.Policies == nil {
+		var err error
+		if c.Policies, err = policy.Shipped(); err != nil {
+			return nil, err
+		}
+		n.config = c
+	}
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	n.push = push.Config{Ledger: c.Ledger, Ring: c.Ring, Guard: c.Guard, Now: c.Now, Dice: c.Rand, NewID: c.NewID, Grace: c.Timing.Grace, Logger: c.Logger}
 	var err error
@@ -191,7 +202,7 @@ func (n *Node) Start() error {
 // none, and its holder may be alive. All are found before any is
 // touched: a restart moves a task in the order in which they are found.
 func (n *Node) recover() error {
-	end := n.config.Now().Add(lifecycle.DefaultLife + lifecycle.MaxPause)
+	end := n.config.Now().Add(lifecycle.MaxLife + lifecycle.MaxPause)
 	var live []lifecycle.Ref
 	var after *ledger.DueCursor
 	for {

@@ -30,6 +30,7 @@ type Agent struct {
 	validate func(*a2a.Message) error
 	keyed    bool
 	outside  bool
+	policy   string
 }
 
 // Step is one named step over the state S.
@@ -157,6 +158,15 @@ func (a *Agent) KeyedByMessageID() *Agent {
 	return &b
 }
 
+// Under is the agent whose tasks are accepted under a policy: name@version of a
+// document that the deployment has (shared/policy). Without it they are under the
+// default one. A task stays under the policy that it was accepted under.
+func (a *Agent) Under(policy string) *Agent {
+	b := *a
+	b.policy = policy
+	return &b
+}
+
 // Name is the agent's name.
 func (a *Agent) Name() string { return a.name }
 
@@ -180,6 +190,9 @@ func (a *Agent) Check(m *a2a.Message) error {
 	}
 	return a.validate(m)
 }
+
+// Policy is what Under set; empty for the default policy.
+func (a *Agent) Policy() string { return a.policy }
 
 // Keyed says whether messageId is the submission key.
 func (a *Agent) Keyed() bool { return a.keyed }

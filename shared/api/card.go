@@ -119,27 +119,39 @@ func (c *call) card(more []a2a.AgentSkill) card {
 
 // announce is our extension's entry in the card (§4.6.1).
 func (c *call) announce() a2a.AgentExtension {
-	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
+	seconds, judged := func(d time.Duration) int64 { return int64(d / time.Second) }, c.agent.Policy
 	keys := []string{"the Idempotency-Key header", "metadata submissionKey"}
 	if c.agent.KeyedByMessageID {
 		keys = append(keys, "messageId")
 	}
+	after := map[string]int64{
+		"completed": seconds(judged.Retention), "failed": seconds(judged.RetentionOf(lifecycle.Failed)),
+		"canceled": seconds(judged.RetentionOf(lifecycle.Canceled)), "rejected": seconds(judged.RetentionOf(lifecycle.Rejected)),
+	}
+	params := map[string]any{
+		"policy":                judged.Version,
+		"retentionSeconds":      seconds(judged.Retention),
+		"retentionSecondsAfter": after,
+		"longestLifeSeconds":    seconds(judged.Life),
+		"longestPauseSeconds":   seconds(judged.LongestPause()),
+		"blockingWaitSeconds":   seconds(c.WaitBudget),
+		"streamLimitSeconds":    seconds(c.StreamLimit),
+		"maxRequestBytes":       c.MaxRequestBytes,
+		"restart":               "Tasks survive the death of the process and of every connection. A step that was under way runs again; what was committed does not.",
+		"submissionKeys":        keys,
+		"submissionKeyRule":     "The same key with the same message gives the same task; with another message it is a conflict. A key is remembered for as long as its task, and at least " + strconv.FormatInt(seconds(lifecycle.DefaultKeyNote)/86400, 10) + " days more.",
+		"authorizations":        c.receiptTerms(),
+		"cursors":               "Every update has its sequence as SSE id. Send the last one as Last-Event-ID, or as metadata after, to get exactly what is missing. Updates marked replay are contained in the task that precedes them. Metadata artifacts names chunks (artifact and number) behind which an artifact's updates are missing.",
+	}
+	if t := judged.Terms; t != nil {
+		params["policyDigest"] = t.Digest
+		if t.Seconds.Exported > 0 {
+			after["acknowledgedExport"] = t.Seconds.Exported
+		}
+	}
 	return a2a.AgentExtension{
 		URI:         lifecycle.ExtensionURI,
 		Description: "Durable tasks: sequences and digests on every task and update, resumable streams, submission keys, named pauses.",
-		Params: map[string]any{
-			"policy":              c.Policy.Version,
-			"retentionSeconds":    seconds(c.Policy.Retention),
-			"longestLifeSeconds":  seconds(c.Policy.Life),
-			"longestPauseSeconds": seconds(lifecycle.MaxPause),
-			"blockingWaitSeconds": seconds(c.WaitBudget),
-			"streamLimitSeconds":  seconds(c.StreamLimit),
-			"maxRequestBytes":     c.MaxRequestBytes,
-			"restart":             "Tasks survive the death of the process and of every connection. A step that was under way runs again; what was committed does not.",
-			"submissionKeys":      keys,
-			"submissionKeyRule":   "The same key with the same message gives the same task; with another message it is a conflict. A key is remembered for as long as its task, and at least " + strconv.FormatInt(seconds(lifecycle.DefaultKeyNote)/86400, 10) + " days more.",
-			"authorizations":      c.receiptTerms(),
-			"cursors":             "Every update has its sequence as SSE id. Send the last one as Last-Event-ID, or as metadata after, to get exactly what is missing. Updates marked replay are contained in the task that precedes them. Metadata artifacts names chunks (artifact and number) behind which an artifact's updates are missing.",
-		},
+		Params:      params,
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
 // Config is everything a door needs. Durations and sizes that are zero take the
@@ -46,8 +47,11 @@ type Config struct {
 	// BaseURL is the address under which the caller reaches this door, without a
 	// trailing slash. nil: as the request was addressed.
 	BaseURL func(*http.Request) string
-	// Policy is what new tasks are judged by. Zero: lifecycle.DefaultPolicy.
+	// Policy is what new tasks of agents without one are judged by, and its grace is
+	// that of all commands. Zero: lifecycle.DefaultPolicy.
 	Policy lifecycle.Policy
+	// Policies are the documents that exports carry. nil: none.
+	Policies *policy.Set
 	// Closing is done when the process begins to stop: streams end, waits answer.
 	Closing context.Context
 	// Connections records streams that opened and closed. nil records nothing.
@@ -116,6 +120,12 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Policy == (lifecycle.Policy{}) {
 		c.Policy = lifecycle.DefaultPolicy()
+	}
+	c.Agents = slices.Clone(c.Agents)
+	for i := range c.Agents {
+		if c.Agents[i].Policy.Version == "" {
+			c.Agents[i].Policy = c.Policy
+		}
 	}
 	if c.BaseURL == nil {
 		c.BaseURL = requestedBase

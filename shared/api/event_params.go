@@ -192,9 +192,6 @@ func (r *reader) payload(v value, e *event) {
 	if len(kind.needs) > 0 && !slices.ContainsFunc(kind.needs, func(name string) bool { return given[name] }) {
 		r.wrong("payload."+kind.needs[0], "is required for the kind %s%s", e.kind, orOthers(kind.needs[1:]))
 	}
-	if e.lease == 0 {
-		e.lease = lifecycle.DefaultLease
-	}
 	if e.pause == nil && kind.verb == lifecycle.VerbPause {
 		e.pause = &lifecycle.PauseTerms{State: lifecycle.InputRequired}
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -90,11 +91,12 @@ func (c *call) take(id a2a.TaskID, e event) (eventAnswer, error) {
 // eventCommand is what an event asks of the task.
 func (c *call) eventCommand(ctx context.Context, h lifecycle.Head, e event) (lifecycle.Command, error) {
 	holder, grace := producerPrefix+e.producer, c.Policy.Grace
+	lease := cmp.Or(e.lease, h.Lease(lifecycle.DefaultLease))
 	switch e.kind {
 	case kindClaim:
-		return lifecycle.Grant{Holder: holder, Generation: h.Generation, Lease: e.lease, Grace: grace}, nil
+		return lifecycle.Grant{Holder: holder, Generation: h.Generation, Lease: lease, Grace: grace}, nil
 	case kindRenew:
-		return lifecycle.Renew{Holder: holder, Fence: e.fence, Lease: e.lease, Grace: grace}, nil
+		return lifecycle.Renew{Holder: holder, Fence: e.fence, Lease: lease, Grace: grace}, nil
 	case kindRelease:
 		return lifecycle.Release{Holder: holder, Fence: e.fence, Grace: grace}, nil
 	}

@@ -32,6 +32,8 @@ type Agent struct {
 	// KeyedByMessageID makes the messageId the submission key of requests that bring
 	// no other.
 	KeyedByMessageID bool
+	// Policy is what its new tasks are judged by. Without a version: Config.Policy.
+	Policy lifecycle.Policy
 	// Outside says that its tasks are worked on by outside producers: executions are
 	// told nothing of them, and POST /tasks/{id}/events takes events.
 	Outside bool

@@ -78,7 +78,7 @@ func (c *call) submit(q request) (*follower, bool, error) {
 	}
 	res, err := c.Authority.Create(ctx, f.ref, lifecycle.Submit{
 		ContextID: contextID, Agent: c.agent.Name, AgentVersion: c.agent.Version, Step: c.agent.FirstStep,
-		Message: message, Principal: c.principal(), RequestDigest: digest, Policy: c.Policy,
+		Message: message, Principal: c.principal(), RequestDigest: digest, Policy: c.agent.Policy,
 	}, c.source(message.ID), key, endpoints...)
 	if taken, ok := errors.AsType[*ledger.KeyTaken](err); ok {
 		if moved {

@@ -51,6 +51,12 @@ func (c counting) Commit(ctx context.Context, commit ledger.Commit) error {
 
 func newDesk(t *testing.T, a *agent.Agent) *desk {
 	t.Helper()
+	return newDeskUnder(t, a, nil)
+}
+
+// newDeskUnder is a desk whose task was accepted under terms.
+func newDeskUnder(t *testing.T, a *agent.Agent, terms *lifecycle.Terms) *desk {
+	t.Helper()
 	d := &desk{t: t, blobs: ledgertest.NewMemoryBlobs(), ref: lifecycle.Ref{Tenant: "t", Task: a2a.NewTaskID()}}
 	d.ledger = counting{ledgertest.NewMemory(), &d.calls}
 	d.auth = &ledger.Authority{Ledger: d.ledger, Now: time.Now, NewID: a2a.NewMessageID}
@@ -59,9 +65,11 @@ func newDesk(t *testing.T, a *agent.Agent) *desk {
 		Lease: 30 * time.Second, Renewal: 10 * time.Second, Grace: 30 * time.Second, Reserve: 10 * time.Second,
 		Logger: slog.New(slog.DiscardHandler),
 	})
+	judged := lifecycle.DefaultPolicy()
+	judged.Terms = terms
 	_, err := d.auth.Create(t.Context(), d.ref, lifecycle.Submit{
 		ContextID: "c", Agent: a.Name(), AgentVersion: a.Version(), Step: a.First(),
-		Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("go")), Policy: lifecycle.DefaultPolicy(),
+		Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("go")), Policy: judged,
 	}, lifecycle.Source{Producer: "client"}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,8 @@ type Config struct {
 	Agents    Agents
 	// Rand draws from [0, 1) for jitter.
 	Rand func() float64
-	// Lease and Renewal: how long a lease lasts, how often it is renewed.
+	// Lease and Renewal: how long a lease lasts where the task's policy does not say it,
+	// and how often it is renewed.
 	Lease, Renewal time.Duration
 	// Grace is how long the sweep leaves alone what should go on by itself.
 	Grace time.Duration
@@ -74,7 +75,7 @@ func (r *Runner) Run(ctx context.Context, in Input) (lifecycle.Outcome, error) {
 		r.Logger.Warn("agent version is not in the catalog", "task", in.Ref.Task, "agent", t.Agent, "version", t.AgentVersion)
 		return lifecycle.WaitFor(unknownAgentWait), nil
 	}
-	res, err := r.Authority.Do(ctx, t, lifecycle.Grant{Holder: in.Execution, Generation: in.Generation, Lease: r.Lease, Grace: r.Grace}, r.source(in, 0), ledger.Extra{})
+	res, err := r.Authority.Do(ctx, t, lifecycle.Grant{Holder: in.Execution, Generation: in.Generation, Lease: t.Lease(r.Lease), Grace: r.Grace}, r.source(in, 0), ledger.Extra{})
 	if _, refused := errors.AsType[*lifecycle.Rejection](err); refused {
 		return r.lookAgain(ctx, in)
 	}

@@ -52,6 +52,40 @@ func TestHeartbeatKeepsTheLease(t *testing.T) {
 	})
 }
 
+// A lease lasts as the task's policy says, and is renewed in time also where the deployment renews more seldom; a dead
+// holder's task goes on when that time is over.
+func TestLeaseOfThePolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lease, deployed = 4 * time.Second, 30 * time.Second
+		terms := &lifecycle.Terms{Digest: "d", Seconds: lifecycle.Spans{Lease: int64(lease / time.Second)}}
+		grant := lifecycle.Grant{Holder: "e2", Generation: 1, Lease: time.Minute}
+		var longest time.Duration
+		var d *desk
+		d = newDeskUnder(t, steps(func(context.Context, task) (agent.Next, error) {
+			for range 90 {
+				longest = max(longest, time.Until(d.head().LeaseUntil))
+				if err := d.do(grant); !lifecycle.RejectedFor(err, lifecycle.LeaseHeld) {
+					t.Errorf("another holder got %v, want lease-held", err)
+				}
+				<-time.NewTimer(time.Second / 2).C
+			}
+			return agent.Sleep(time.Hour, "a"), nil
+		}), terms)
+		d.invoke(15 * time.Minute)
+		if longest > lease || longest < lease/2 {
+			t.Errorf("the lease lasted %s at most, want %s", longest, lease)
+		}
+		<-time.NewTimer(time.Hour).C
+		if err := d.do(lifecycle.Grant{Holder: "dead", Generation: 1, Lease: d.head().Lease(deployed)}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.NewTimer(lease).C
+		if err := d.do(grant); err != nil {
+			t.Errorf("the dead holder's task: %v", err)
+		}
+	})
+}
+
 // Case 17, I3: a holder that lost its lease is told at the next renewal, and what
 // it still has to say is refused and kept as a rejection.
 func TestLostLeaseStopsTheStep(t *testing.T) {

@@ -22,6 +22,9 @@ var (
 	errReturned   = errors.New("the step has returned")
 )
 
+// renewals is how often a lease is renewed at least while it lasts: one may be lost.
+const renewals = 2
+
 // rejectTime bounds the record of what came too late. Nothing depends on it.
 const rejectTime = 5 * time.Second
 
@@ -49,7 +52,9 @@ type session struct {
 	running   bool // a step is running; it alone may commit and begin effects
 	fence     uint64
 	heartbeat *time.Timer
-	closed    bool
+	// lease and renewal are those of the task.
+	lease, renewal time.Duration
+	closed         bool
 	// cancel ends the running step's context.
 	cancel       context.CancelCauseFunc
 	stepDeadline time.Time
@@ -79,7 +84,9 @@ func (r *Runner) open(ctx context.Context, ag *agent.Agent, in Input, t lifecycl
 		}
 		s.state = ev.Checkpoint.State
 	}
-	s.heartbeat = time.AfterFunc(r.Renewal, s.renew)
+	s.lease = t.Lease(r.Lease)
+	s.renewal = min(r.Renewal, s.lease/renewals)
+	s.heartbeat = time.AfterFunc(s.renewal, s.renew)
 	return s, nil
 }
 
@@ -141,9 +148,9 @@ func (s *session) renew() {
 	if s.closed {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.Renewal)
+	ctx, cancel := context.WithTimeout(context.Background(), s.renewal)
 	defer cancel()
-	res, err := s.Authority.Do(ctx, s.task, lifecycle.Renew{Holder: s.in.Execution, Fence: s.fence, Lease: s.Lease}, s.source(s.in, s.fence), ledger.Extra{})
+	res, err := s.Authority.Do(ctx, s.task, lifecycle.Renew{Holder: s.in.Execution, Fence: s.fence, Lease: s.lease}, s.source(s.in, s.fence), ledger.Extra{})
 	switch {
 	case err == nil:
 		s.task = res.Task
@@ -160,7 +167,7 @@ func (s *session) renew() {
 	default:
 		s.Logger.Warn("the lease was not renewed", "task", s.in.Ref.Task, "error", err)
 	}
-	s.heartbeat.Reset(s.Renewal)
+	s.heartbeat.Reset(s.renewal)
 }
 
 // report commits what the holder has to say. Rejections that end the lease stop
