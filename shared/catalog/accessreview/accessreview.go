@@ -43,6 +43,10 @@ import (
 // Name is the agent's name.
 const Name = "access-review"
 
+// Policy is what reviews are accepted under: its document says who undoes a revocation,
+// and that reviews are billed by revocations (shared/policy/documents).
+const Policy = "access-review@1"
+
 // Times of the steps. A step that waits for the API gets longer than one call.
 const (
 	fetchTimeout  = 30 * time.Second
@@ -91,7 +95,7 @@ func build(api Systems, version int) *agent.Agent {
 		}},
 		InputModes:  []string{"text/plain", mediaCSV, mediaJSON},
 		OutputModes: []string{"text/plain", mediaJSON, mediaMarkdown},
-	}).Validate(validate).KeyedByMessageID()
+	}).Validate(validate).KeyedByMessageID().Under(Policy)
 }
 
 // Media types.

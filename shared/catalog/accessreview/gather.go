@@ -124,6 +124,9 @@ func fromFile(t *agent.Task[review], system string) ([]Grant, error) {
 // analyse ranks the findings; from here on they have numbers.
 func (s steps) analyse(_ context.Context, t *agent.Task[review]) (agent.Next, error) {
 	t.State.rank()
+	for i := range t.State.Systems {
+		t.State.Systems[i].AsOf = "" // it told which to fetch again; every later checkpoint would carry it
+	}
 	t.Report(fmt.Sprintf("Analysed %s: %s", plural(t.State.grants(), "grant"), plural(len(t.State.Findings), "finding")))
 	if len(t.State.Findings) == 0 {
 		return agent.Continue("report"), nil

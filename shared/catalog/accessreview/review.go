@@ -27,7 +27,7 @@ type scope struct {
 	Owner   string `json:"o"`
 	Grants  int    `json:"g,omitempty"`
 	Fetched bool   `json:"f,omitempty"`
-	AsOf    string `json:"a,omitempty"` // the date by which its grants were judged
+	AsOf    string `json:"a,omitempty"` // the date by which its grants were judged; gone from analyse on
 	// FromFile says that the API does not know the system.
 	FromFile bool `json:"l,omitempty"`
 }
