@@ -23,6 +23,7 @@ const (
 	stateName      = "st"
 	expiresName    = "ex"
 	keyName        = "ky"
+	ackedName      = "ak"
 )
 
 // Attributes beside the head. Only Reject, Refuse and Hit touch the counters, and
@@ -131,6 +132,13 @@ func checkIndexes(it item) error {
 func (x *expression) stands(seen lifecycle.Head) *expression {
 	x.exists().is(seqName, numberOrNone(seen.Seq)).is(fenceName, numberOrNone(seen.Fence)).
 		is(generationName, numberOrNone(seen.Generation)).is(holderName, textOrNone(seen.Holder))
+	switch {
+	case !seen.Terminal():
+	case seen.AckedAt.IsZero():
+		x.absent(ackedName)
+	default:
+		x.present(ackedName)
+	}
 	if seen.Cancel == nil {
 		return x.absent(cancelName)
 	}

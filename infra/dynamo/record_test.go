@@ -135,8 +135,9 @@ func TestHeadItemSize(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, time.UTC)
 	n := func(size int) string { return strings.Repeat("n", size) }
 	for kind, h := range map[string]lifecycle.Head{
-		"ordinary": {Tenant: "acme-production", ContextID: uuid, Agent: "accessreview", Principal: strings.Repeat("f", 64), Policy: "default@1", Step: "apply-revocations", Holder: uuid + "-g12", Op: uuid},
-		"longest":  {Tenant: n(128), ContextID: n(128), Agent: n(64), Principal: strings.Repeat("f", 64), Policy: n(64), Step: n(64), Holder: n(128), Op: uuid},
+		"ordinary": {Tenant: "acme-production", ContextID: uuid, Agent: "accessreview", Principal: strings.Repeat("f", 32), // as the door gives it, 128 bits
+			Policy: "default@1", Step: "apply-revocations", Holder: uuid + "-g12", Op: uuid},
+		"longest": {Tenant: n(128), ContextID: n(128), Agent: n(64), Principal: strings.Repeat("f", 64), Policy: n(64), Step: n(64), Holder: n(128), Op: uuid},
 	} {
 		h.Task, h.AgentVersion, h.State, h.StatusAt, h.AcceptedAt, h.LifeEndsAt, h.RetainSecs = a2a.TaskID(uuid), 999, lifecycle.AuthRequired, at, at, at, 2_592_000
 		h.Seq, h.Chain, h.Visit, h.CheckpointSeq, h.MessageSeq, h.Attempt, h.Pauses, h.Artifacts, h.Unsealed = 9_999, lifecycle.DigestBytes(nil), 9_999, 9_999, 9_999, 9, 999, 300, 300

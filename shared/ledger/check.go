@@ -132,8 +132,9 @@ func check(head lifecycle.Head, entries []lifecycle.Entry, after uint64, items, 
 
 // Stands says whether the head that a caller saw still stands, as far as a commit
 // depends on it: same sequence, fence, generation and holder, and a cancellation
-// requested or not in both. Renewals and counters change nothing of that.
+// requested or not, an export acknowledged or not in both. Renewals and counters change
+// nothing of that.
 func Stands(seen, current lifecycle.Head) bool {
 	return seen.Seq == current.Seq && seen.Fence == current.Fence && seen.Generation == current.Generation &&
-		seen.Holder == current.Holder && (seen.Cancel == nil) == (current.Cancel == nil)
+		seen.Holder == current.Holder && (seen.Cancel == nil) == (current.Cancel == nil) && seen.AckedAt.IsZero() == current.AckedAt.IsZero()
 }

@@ -16,8 +16,9 @@ func TestHeadSize(t *testing.T) {
 	const limit = 1 << 10
 	uuid := "0195a4b2-1111-7abc-8def-000000000042"
 	hash := strings.Repeat("f", 64)
+	principal := hash[:32] // as the door gives it, 128 bits
 	n := func(size int) string { return strings.Repeat("n", size) }
-	ordinary := heads(names{tenant: "acme-production", task: uuid, context: uuid, agent: "accessreview", step: "apply-revocations", principal: hash, policy: "default@1", holder: uuid + "-g12", op: uuid, action: "revoke 14 grants", audience: "system-owners"})
+	ordinary := heads(names{tenant: "acme-production", task: uuid, context: uuid, agent: "accessreview", step: "apply-revocations", principal: principal, policy: "default@1", holder: uuid + "-g12", op: uuid, action: "revoke 14 grants", audience: "system-owners"})
 	largest := heads(names{tenant: n(128), task: uuid, context: n(128), agent: n(64), step: n(64), principal: hash, policy: n(64), holder: n(128), op: uuid, action: n(128), audience: n(128)})
 	for kind, h := range ordinary {
 		size, most := size(t, h), size(t, largest[kind])

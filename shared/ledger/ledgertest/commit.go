@@ -119,6 +119,7 @@ func commitFullHead(b *bench) {
 	h.NextAt, h.ExpiresAt, h.Attempt, h.Pauses, h.Artifacts, h.Unsealed, h.Untaken, h.Turns = at, at, 3, 2, 5, 1, 4, 7
 	h.Challenge = &lifecycle.Challenge{Number: 2, Action: "delete \"all\"\u2028<é>", Audience: "aud", ExpiresAt: at}
 	h.Pause = &lifecycle.Pause{Number: 2, DeadlineAt: at, Outcome: lifecycle.Canceled, Named: true, Challenge: h.Challenge}
+	h.LeaseSecs, h.PauseSecs, h.FailedSecs, h.CanceledSecs, h.RejectedSecs, h.ExportedSecs, h.AckedAt = 1, 2, 3, 4, 5, 6, at
 	h.Step, h.Op = "étape/1#2", "op-1"
 	b.ok(b.ledger.Commit(b.ctx, ledger.Commit{Seen: t.Head, Head: h}))
 	b.is("the head", b.head(t.Ref()), h)

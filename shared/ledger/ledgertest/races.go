@@ -17,6 +17,8 @@ var raceTests = []test{
 	{"a cancel mark against the holder's pause (I8)", markPause.run},
 	{"a cancel mark against the holder's end (I2, case 18)", markEnd.run},
 	{"a cancel mark against an intent (I7)", markIntent.run},
+	{"two acknowledgements of one export", twoAcknowledgements.run},
+	{"an acknowledgement against the last delivery", acknowledgeDeliver.run},
 	{"a new generation against a grant", restartGrant.run},
 	{"a parking execution against the answer", parkAnswer.run},
 	{"many writers of one task", manyWriters.run},

@@ -24,6 +24,7 @@ func topics() []topic {
 		{"commit", commitTests},
 		{"guard", guardTests},
 		{"cancel", cancelTests},
+		{"acknowledge", acknowledgeTests},
 		{"lease", leaseTests},
 		{"artifacts", artifactTests},
 		{"receipts", receiptTests},
