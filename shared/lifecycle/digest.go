@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -17,11 +18,12 @@ type Digest string
 // every byte counts.
 type ShortDigest Digest
 
-// MarshalText implements encoding.TextMarshaler.
+// MarshalText implements encoding.TextMarshaler. What is no digest is kept as it is, behind
+// a "=".
 func (d ShortDigest) MarshalText() ([]byte, error) {
 	sum, err := hex.DecodeString(string(d))
-	if err != nil {
-		return nil, fmt.Errorf("%q is no digest: %w", string(d), err)
+	if err != nil || len(sum) != sha256.Size || hex.EncodeToString(sum) != string(d) {
+		return append([]byte("="), d...), nil
 	}
 	return base64.RawURLEncoding.AppendEncode(nil, sum), nil
 }
@@ -29,13 +31,17 @@ func (d ShortDigest) MarshalText() ([]byte, error) {
 // UnmarshalText implements encoding.TextUnmarshaler. It also takes a digest in
 // hexadecimal, which a migration may have written.
 func (d *ShortDigest) UnmarshalText(text []byte) error {
+	if other, is := bytes.CutPrefix(text, []byte("=")); is {
+		*d = ShortDigest(other)
+		return nil
+	}
 	if len(text) == hex.EncodedLen(sha256.Size) {
 		*d = ShortDigest(text)
 		return nil
 	}
 	sum, err := base64.RawURLEncoding.AppendDecode(nil, text)
-	if err != nil {
-		return fmt.Errorf("%q is no digest: %w", text, err)
+	if err != nil || len(sum) != sha256.Size {
+		return fmt.Errorf("%q is no digest", text)
 	}
 	*d = ShortDigest(hex.EncodeToString(sum))
 	return nil
