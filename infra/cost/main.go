@@ -17,10 +17,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // Defaults and bounds of a run.
@@ -32,18 +32,7 @@ const (
 	tidyTime        = 20 * time.Second
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Println("FAIL cost:", strings.Join(strings.Fields(err.Error()), " "))
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(driver.Main("cost", run)) }
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	f := flag.NewFlagSet("cost", flag.ContinueOnError)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 const (
@@ -50,10 +52,11 @@ func (t *test) built(names ...string) string {
 
 // startEmulator gives the emulator an environment of its own: its functions inherit it.
 func (t *test) startEmulator(ctx context.Context) error {
-	address, err := freeAddress(ctx)
+	addresses, err := driver.FreeAddresses(ctx, 1)
 	if err != nil {
 		return err
 	}
+	address := addresses[0]
 	_, port, _ := strings.Cut(address, ":")
 	t.cloud.endpoint = "http://" + address
 	if err = t.start("ministack", append(t.account(),

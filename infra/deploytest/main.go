@@ -1,6 +1,6 @@
 // Command deploytest deploys the project's own template to an emulator of AWS that is not ours (ministack), and uses
 // what it made: through its REST API, its Lambda processes, Step Functions and the table's stream. It is a black box: it
-// knows the product by HTTP and the AWS CLI, and imports nothing of this module.
+// knows the product by HTTP and the AWS CLI.
 //
 //	infra/deploytest/deploy.sh
 //
@@ -14,31 +14,18 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
-	"syscall"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Println("FAIL deploy-test:", strings.Join(strings.Fields(err.Error()), " "))
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(driver.Main("deploy-test", run)) }
 
 // test is one deployment and everything that it runs on.
 type test struct {
@@ -49,7 +36,7 @@ type test struct {
 	sam   string
 	key   string // of the caller
 
-	children []*process
+	children []process
 	cloud    cloud
 	systems  systems
 	api      api

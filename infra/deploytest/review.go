@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 const (
@@ -43,10 +45,11 @@ func (t *test) startSystems(ctx context.Context) error {
 	if _, err := t.command(ctx, nil, "go", "build", "-o", binary, "./local"); err != nil {
 		return err
 	}
-	address, err := freeAddress(ctx)
+	addresses, err := driver.FreeAddresses(ctx, 1)
 	if err != nil {
 		return err
 	}
+	address := addresses[0]
 	if err := t.start("systems", nil, binary, "systems", "--addr", address); err != nil {
 		return err
 	}

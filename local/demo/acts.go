@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // faultCount is how many requests meet a rule: one fetch and one revocation are
@@ -27,7 +29,7 @@ func (d *demo) submit(ctx context.Context) error {
 	if _, err := d.subscribe(ctx); err != nil {
 		return err
 	}
-	d.running.watch, err = startProcess(d.dir, "watch", d.built.current, "watch",
+	d.running.watch, err = driver.Start(d.dir, "watch", d.built.current, "watch",
 		"--server", string(d.product), "--agent", agentName, "--json", "--patience", "1m", d.task.ID)
 	d.say("task %s, %s", d.task.ID, d.task.Status.State)
 	return err
@@ -39,7 +41,7 @@ func (d *demo) resubmit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.task, err = a.task()
+	d.task, err = driver.Sent[task](a)
 	d.found.submitted = append(d.found.submitted, d.task.ID)
 	return err
 }
@@ -56,12 +58,12 @@ func (d *demo) killFetching(ctx context.Context) error {
 		return err
 	}
 	open := d.streams[len(d.streams)-1]
-	if err := d.running.product.kill(); err != nil {
+	if err := d.running.product.Kill(); err != nil {
 		return err
 	}
 	d.say("killed at entry %d, fence %d, fetching %s", d.found.killed.Head.Seq, d.found.killed.Head.Fence, d.found.held)
 	select {
-	case <-open.done:
+	case <-open.Done:
 	case <-ctx.Done():
 		return errors.New("the stream outlived the product")
 	}
@@ -85,7 +87,7 @@ func (d *demo) restartFetching(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.found.toProgress = time.Since(d.running.product.startedAt)
+	d.found.toProgress = time.Since(d.running.product.StartedAt)
 	d.say("the first new entry is there %d ms after the start", d.found.toProgress.Milliseconds())
 	if d.found.versionAfter, err = d.product.version(ctx); err != nil {
 		return err
@@ -100,8 +102,8 @@ func (d *demo) restartFetching(ctx context.Context) error {
 	if d.task, err = d.product.task(ctx, d.task.ID); err != nil {
 		return err
 	}
-	if s.err != nil {
-		return fmt.Errorf("the stream broke: %w", s.err)
+	if s.Err != nil {
+		return fmt.Errorf("the stream broke: %w", s.Err)
 	}
 	if d.task.Status.State != stateInput || d.task.Metadata.Own.Pause == 0 {
 		return fmt.Errorf("the stream ended and the task is %s in pause %d", d.task.Status.State, d.task.Metadata.Own.Pause)
@@ -130,13 +132,13 @@ func (d *demo) killPaused(ctx context.Context) error {
 	if d.found.paused, err = d.product.after(ctx, d.task.ID, 0); err != nil {
 		return err
 	}
-	if err := d.running.product.kill(); err != nil {
+	if err := d.running.product.Kill(); err != nil {
 		return err
 	}
 	if err := d.startProduct(ctx, d.built.next); err != nil {
 		return err
 	}
-	d.found.toReady = time.Since(d.running.product.startedAt)
+	d.found.toReady = time.Since(d.running.product.StartedAt)
 	d.say("killed at entry %d, ready again %d ms after the start", d.found.paused.Head.Seq, d.found.toReady.Milliseconds())
 	d.found.woken, err = d.product.after(ctx, d.task.ID, 0)
 	return err
@@ -173,7 +175,7 @@ func (d *demo) answer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	same, err := a.task()
+	same, err := driver.Sent[task](a)
 	if err == nil && same.ID != d.task.ID {
 		err = fmt.Errorf("the same answer again gave task %s", same.ID)
 	}
@@ -190,7 +192,7 @@ func (d *demo) reply(ctx context.Context, messageID, what string) (answer, error
 	if err != nil {
 		return a, err
 	}
-	if messageID == "approval" && a.status != 200 {
+	if messageID == "approval" && a.Status != 200 {
 		return a, fmt.Errorf("%s: %s", what, a)
 	}
 	d.found.answers = append(d.found.answers, what+" "+a.String())
@@ -211,18 +213,18 @@ func (d *demo) finish(ctx context.Context) error {
 	if err := s.wait(ctx, "the stream ends with the task", d.running.product); err != nil {
 		return err
 	}
-	if s.err != nil {
-		return fmt.Errorf("the last stream broke: %w", s.err)
+	if s.Err != nil {
+		return fmt.Errorf("the last stream broke: %w", s.Err)
 	}
 	d.say("the stream, resumed behind %d, ended at %d", s.after, s.last())
 	if err := d.resubmit(ctx); err != nil {
 		return err
 	}
 	d.say("submitted again: task %s, %s", d.task.ID, d.task.Status.State)
-	if err := d.running.watch.wait(ctx, waitTime); err != nil {
+	if err := d.running.watch.Wait(ctx, waitTime); err != nil {
 		return err
 	}
-	d.found.watchErr = d.running.watch.result
+	d.found.watchErr = d.running.watch.Result
 	return until(ctx, "the webhook of the task's end arrives", d.running.product, func(context.Context) (bool, error) {
 		return d.hook.has(s.last()), nil
 	})
@@ -236,7 +238,7 @@ func (d *demo) gather(ctx context.Context) error {
 	}
 	d.found.entries, d.found.head = whole.Entries, whole.Head
 	for _, s := range d.streams {
-		d.found.streams = append(d.found.streams, s.kept())
+		d.found.streams = append(d.found.streams, s.Kept())
 		d.found.cursors = append(d.found.cursors, cursor{s.fresh, s.after})
 	}
 	var failed []error
@@ -249,7 +251,7 @@ func (d *demo) gather(ctx context.Context) error {
 	keep(err)
 	d.found.counters, err = d.systems.counters(ctx)
 	keep(err)
-	d.found.watched, err = watched(d.running.watch.output)
+	d.found.watched, err = watched(d.running.watch.Output)
 	keep(err)
 	keys, err := d.product.hookKeys(ctx)
 	keep(err)

@@ -3,20 +3,10 @@ package main
 import "time"
 
 const (
-	// buildTime bounds the two builds: minutes where nothing was compiled before.
-	buildTime = 10 * time.Minute
-	// playTime bounds everything after them; it takes about ten seconds.
+	// playTime bounds everything after the builds; it takes about ten seconds.
 	playTime = 90 * time.Second
 	// waitTime bounds one wait for a condition, so that a failure says which it was.
 	waitTime = 30 * time.Second
-	// requestTime bounds one request; none of them has to wait for work.
-	requestTime = 10 * time.Second
-	// endTime is how long a child may take to die of SIGKILL.
-	endTime = 5 * time.Second
-	// lookEvery is how often a condition is looked at.
-	lookEvery = 10 * time.Millisecond
-	// maxAnswerBytes bounds an answer or a frame.
-	maxAnswerBytes = 16 << 20
 )
 
 // The product's timing: a short lease, so that a lost one shows soon.

@@ -1,8 +1,8 @@
 // Command demo plays the worked example, a quarterly access review of 40 systems,
 // against disorder, and checks what came of it. It is a black box: it builds the
-// product, starts it as a process, and knows it by HTTP and signals alone. It
-// imports nothing of this module, so no error of the product's own client can
-// hide one of its server.
+// product, starts it as a process, and knows it by HTTP and signals alone. Of this
+// module it imports the driver, which knows nothing of it either, so no error of the
+// product's own client can hide one of its server.
 //
 //	go run ./local/demo
 //
@@ -16,28 +16,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Println("FAIL demo:", oneLine(err))
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(driver.Main("demo", run)) }
 
 // run plays the demo once. Its error is what the last line says.
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -56,12 +43,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	err = d.play(ctx, *limit)
 	d.end()
 	if err != nil || *keep {
-		tell(out, "binaries, data and logs are kept in %s", dir)
+		driver.Tell(out, "binaries, data and logs are kept in %s", dir)
 	} else {
 		err = os.RemoveAll(dir)
 	}
 	if err == nil {
-		tell(out, "PASS demo: %s", d.found.summary())
+		driver.Tell(out, "PASS demo: %s", d.found.summary())
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // extensionURI names the metadata in which the product says more than A2A does.
@@ -15,6 +17,21 @@ const (
 	stateInput     = "TASK_STATE_INPUT_REQUIRED"
 	stateCompleted = "TASK_STATE_COMPLETED"
 )
+
+// The driver's nouns under their own names.
+type (
+	answer  = driver.Answer
+	object  = driver.Object
+	process = driver.Process
+)
+
+// caller makes requests, each on a connection of its own.
+var caller = driver.NewClient(0)
+
+// until looks until a condition holds. A process that ends meanwhile ends the wait.
+func until(ctx context.Context, what string, needs *process, holds func(context.Context) (bool, error)) error {
+	return driver.Until(ctx, driver.Wait{What: what, Limit: waitTime, Needs: []*process{needs}}, holds)
+}
 
 // product is the server under test, by its address.
 type product string
@@ -63,8 +80,8 @@ type metadata struct {
 
 // ready says whether the product takes requests.
 func (p product) ready(ctx context.Context) (bool, error) {
-	a, err := ask(ctx, http.MethodGet, string(p)+"/healthz", nil)
-	return err == nil && a.status == http.StatusOK, err
+	a, err := caller.Ask(ctx, http.MethodGet, string(p)+"/healthz", nil)
+	return err == nil && a.Status == http.StatusOK, err
 }
 
 // version is the agent's current version, as its card says.
@@ -72,18 +89,17 @@ func (p product) version(ctx context.Context) (string, error) {
 	var card struct {
 		Version string `json:"version"`
 	}
-	err := askFor(ctx, http.MethodGet, p.agent()+"/.well-known/agent-card.json", nil, &card)
+	err := caller.AskFor(ctx, http.MethodGet, p.agent()+"/.well-known/agent-card.json", nil, &card)
 	return card.Version, err
 }
 
 // send is SendMessage.
 func (p product) send(ctx context.Context, body []byte) (answer, error) {
-	return ask(ctx, http.MethodPost, p.agent()+"/message:send", body)
+	return caller.Ask(ctx, http.MethodPost, p.agent()+"/message:send", body)
 }
 
 // reply is the body of the message that approves, naming the pause.
 func reply(t task, messageID string) ([]byte, error) {
-	type object map[string]any
 	return json.Marshal(object{
 		"configuration": object{"returnImmediately": true},
 		"message": object{
@@ -95,7 +111,7 @@ func reply(t task, messageID string) ([]byte, error) {
 }
 
 func (p product) task(ctx context.Context, id string) (t task, err error) {
-	return t, askFor(ctx, http.MethodGet, p.agent()+"/tasks/"+id, nil, &t)
+	return t, caller.AskFor(ctx, http.MethodGet, p.agent()+"/tasks/"+id, nil, &t)
 }
 
 // tasks counts the agent's tasks.
@@ -103,7 +119,7 @@ func (p product) tasks(ctx context.Context) (int, error) {
 	var list struct {
 		TotalSize int `json:"totalSize"`
 	}
-	err := askFor(ctx, http.MethodGet, p.agent()+"/tasks", nil, &list)
+	err := caller.AskFor(ctx, http.MethodGet, p.agent()+"/tasks", nil, &list)
 	return list.TotalSize, err
 }
 
@@ -145,7 +161,7 @@ func (p product) after(ctx context.Context, id string, seq uint64) (page, error)
 	var all page
 	for {
 		var more page
-		if err := askFor(ctx, http.MethodGet, fmt.Sprintf("%s/tasks/%s/ledger?after=%d&limit=1000", p.agent(), id, seq), nil, &more); err != nil {
+		if err := caller.AskFor(ctx, http.MethodGet, fmt.Sprintf("%s/tasks/%s/ledger?after=%d&limit=1000", p.agent(), id, seq), nil, &more); err != nil {
 			return all, err
 		}
 		all.Entries, all.Head = append(all.Entries, more.Entries...), more.Head
@@ -168,6 +184,6 @@ func (p product) effects(ctx context.Context, id string) ([]effect, error) {
 	var list struct {
 		Effects []effect `json:"effects"`
 	}
-	err := askFor(ctx, http.MethodGet, p.agent()+"/tasks/"+id+"/effects", nil, &list)
+	err := caller.AskFor(ctx, http.MethodGet, p.agent()+"/tasks/"+id+"/effects", nil, &list)
 	return list.Effects, err
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // demo is one performance.
@@ -16,8 +18,8 @@ type demo struct {
 	dir   string // of binaries, data and logs
 	began time.Time
 
-	root    string // of the module
-	built   binaries
+	root    string                         // of the module
+	built   struct{ current, next string } // the product as it is, and its next build
 	systems systems
 	product product
 	address string // of the product, the same for every start
@@ -51,12 +53,15 @@ var acts = []act{
 // play builds the product, plays all acts within the limit and verifies what came
 // of them.
 func (d *demo) play(ctx context.Context, limit time.Duration) error {
-	tell(d.out, "build the product and its next version")
+	driver.Tell(d.out, "build the product and its next version")
 	var err error
-	if d.root, err = moduleRoot(ctx); err != nil {
+	if d.root, err = driver.Root(ctx); err != nil {
 		return err
 	}
-	if d.built, err = buildProduct(ctx, d.root, d.dir); err != nil {
+	if d.built.current, err = driver.Build(ctx, d.root, filepath.Join(d.dir, "holdfast"), "./local"); err != nil {
+		return err
+	}
+	if d.built.next, err = driver.Build(ctx, d.root, filepath.Join(d.dir, "holdfast-next"), "./local", "-tags", "next"); err != nil {
 		return err
 	}
 	d.say("built in %.1f s", time.Since(d.began).Seconds())
@@ -64,7 +69,7 @@ func (d *demo) play(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the demo took longer than %s", limit))
 	defer cancel()
 	for _, a := range acts {
-		tell(d.out, "%s", a.about)
+		driver.Tell(d.out, "%s", a.about)
 		if err := a.play(d, ctx); err != nil {
 			if cause := context.Cause(ctx); cause != nil {
 				err = errors.Join(cause, err)
@@ -73,29 +78,19 @@ func (d *demo) play(ctx context.Context, limit time.Duration) error {
 		}
 	}
 	d.found.took = time.Since(d.began)
-	tell(d.out, "verify")
+	driver.Tell(d.out, "verify")
 	return verify(d.found, d.out)
-}
-
-// tell prints a line. Whether somebody reads it changes nothing.
-func tell(out io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }
 
 // say tells what has just come about, and when.
 func (d *demo) say(format string, args ...any) {
-	tell(d.out, "  %6.2f s  %s", time.Since(d.began).Seconds(), fmt.Sprintf(format, args...))
+	driver.Tell(d.out, "  %6.2f s  %s", time.Since(d.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // end kills what still runs.
 func (d *demo) end() {
-	for _, p := range []*process{d.running.watch, d.running.product, d.running.systems} {
-		if p == nil || p.alive() != nil {
-			continue
-		}
-		if err := p.kill(); err != nil {
-			tell(d.out, "%v", err)
-		}
+	if err := driver.End(d.running.watch, d.running.product, d.running.systems); err != nil {
+		driver.Tell(d.out, "%v", err)
 	}
 	if d.hook != nil {
 		_ = d.hook.server.Close() // nobody is at its other end
@@ -114,15 +109,14 @@ func (d *demo) start(ctx context.Context) error {
 	if d.submission, err = hooked(d.submission, d.hook.url); err != nil {
 		return err
 	}
-	systemsAt, err := freeAddress(ctx)
+	free, err := driver.FreeAddresses(ctx, 2)
 	if err != nil {
 		return err
 	}
-	if d.address, err = freeAddress(ctx); err != nil {
-		return err
-	}
+	systemsAt := free[0]
+	d.address = free[1]
 	d.systems, d.product = systems("http://"+systemsAt), product("http://"+d.address)
-	if d.running.systems, err = startProcess(d.dir, "systems", d.built.current, "systems", "--addr", systemsAt); err != nil {
+	if d.running.systems, err = driver.Start(d.dir, "systems", d.built.current, "systems", "--addr", systemsAt); err != nil {
 		return err
 	}
 	err = until(ctx, "the systems answer", d.running.systems, func(ctx context.Context) (bool, error) {
@@ -158,7 +152,7 @@ func (d *demo) launchProduct(binary string) (err error) {
 	args := append([]string{
 		"serve", "--addr", d.address, "--data", filepath.Join(d.dir, "data"), "--systems-url", string(d.systems),
 	}, timing...)
-	d.running.product, err = startProcess(d.dir, fmt.Sprintf("product-%d", d.starts), binary, args...)
+	d.running.product, err = driver.Start(d.dir, fmt.Sprintf("product-%d", d.starts), binary, args...)
 	return err
 }
 

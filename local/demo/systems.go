@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 )
@@ -46,7 +45,7 @@ func (s systems) names(ctx context.Context) ([]string, error) {
 			Name string `json:"name"`
 		} `json:"systems"`
 	}
-	err := askFor(ctx, http.MethodGet, string(s)+"/systems", nil, &list)
+	err := caller.AskFor(ctx, http.MethodGet, string(s)+"/systems", nil, &list)
 	var names []string
 	for _, row := range list.Systems {
 		names = append(names, row.Name)
@@ -55,16 +54,12 @@ func (s systems) names(ctx context.Context) ([]string, error) {
 }
 
 func (s systems) counters(ctx context.Context) (c counters, err error) {
-	return c, askFor(ctx, http.MethodGet, string(s)+"/counters", nil, &c)
+	return c, caller.AskFor(ctx, http.MethodGet, string(s)+"/counters", nil, &c)
 }
 
 // plan adds faults to be played.
 func (s systems) plan(ctx context.Context, rules ...rule) error {
-	body, err := json.Marshal(rules)
-	if err != nil {
-		return err
-	}
-	return askFor(ctx, http.MethodPost, string(s)+"/faults", body, &struct{}{})
+	return caller.AskFor(ctx, http.MethodPost, string(s)+"/faults", rules, &struct{}{})
 }
 
 // holds says whether a request is held back, by its name.
@@ -78,6 +73,6 @@ func (s systems) release(ctx context.Context) (released int, err error) {
 	var out struct {
 		Released int `json:"released"`
 	}
-	err = askFor(ctx, http.MethodPost, string(s)+"/release", nil, &out)
+	err = caller.AskFor(ctx, http.MethodPost, string(s)+"/release", nil, &out)
 	return out.Released, err
 }

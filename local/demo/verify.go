@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // check is one promise. It returns a figure for the reader, or what is wrong.
@@ -39,17 +41,12 @@ func verify(f facts, out io.Writer) error {
 		figure, err := c.run(f)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", c.name, err))
-			tell(out, "  FAIL  %-12s %s", c.name, oneLine(err))
+			driver.Tell(out, "  FAIL  %-12s %s", c.name, driver.OneLine(err))
 			continue
 		}
-		tell(out, "  ok    %-12s %s", c.name, figure)
+		driver.Tell(out, "  ok    %-12s %s", c.name, figure)
 	}
 	return errors.Join(failed...)
-}
-
-// oneLine is an error, however many it joins, on one line.
-func oneLine(err error) string {
-	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 }
 
 // checkFetches: the system whose fetch was cut at most twice, all others once.

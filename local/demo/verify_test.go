@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // good are the facts of a performance without fault.
@@ -196,7 +198,7 @@ func TestChecksCatch(t *testing.T) {
 			if _, err := checks[i].run(f); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q in it", err, c.want)
 			}
-			if err := verify(f, io.Discard); err == nil || strings.Contains(oneLine(err), "\n") || !strings.Contains(oneLine(err), c.want) {
+			if err := verify(f, io.Discard); err == nil || strings.Contains(driver.OneLine(err), "\n") || !strings.Contains(driver.OneLine(err), c.want) {
 				t.Errorf("the verdict is %v", err)
 			}
 		})

@@ -8,17 +8,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // hookToken is what the webhook is configured with.
 const hookToken = "demo-0123456789"
+
+// maxNoticeBytes bounds a webhook.
+const maxNoticeBytes = 1 << 20
 
 // hook takes the task's webhooks. It is the driver's own and outlives every kill.
 type hook struct {
@@ -36,15 +41,11 @@ type notice struct {
 }
 
 func openHook(ctx context.Context) (*hook, error) {
-	address, err := freeAddress(ctx)
+	listener, err := driver.Listen(ctx)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	h := &hook{url: "http://" + address + "/review"}
+	h := &hook{url: "http://" + listener.Addr().String() + "/review"}
 	h.server = &http.Server{Handler: h, ReadHeaderTimeout: requestTime}
 	go func() { _ = h.server.Serve(listener) }() // until it is closed
 	return h, nil
@@ -52,7 +53,7 @@ func openHook(ctx context.Context) (*hook, error) {
 
 // ServeHTTP takes everything, and looks at it in the end.
 func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxAnswerBytes))
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxNoticeBytes))
 	if err != nil { // its sender was killed
 		return
 	}

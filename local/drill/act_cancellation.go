@@ -86,7 +86,7 @@ func (r *race) run(ctx context.Context) (head, error) {
 		if last, err = r.send(ctx, e); err != nil {
 			return head{}, err
 		}
-		switch last.reason() {
+		switch last.Reason() {
 		case "":
 		case cancelRequested: // in place of the step
 			ack := event{"ack", e.seq, 1, object{"kind": "cancel"}}
@@ -128,8 +128,8 @@ func (r *race) settle(ctx context.Context, stopped bool, last, told answer) (hea
 	}
 	var t task
 	switch {
-	case p.State == stateCompleted && !stopped && last.status == http.StatusOK && told.reason() == notCancelable:
-	case p.State == stateCanceled && stopped && told.decode(&t) == nil && t.Status.State == stateCanceled:
+	case p.State == stateCompleted && !stopped && last.Status == http.StatusOK && told.Reason() == notCancelable:
+	case p.State == stateCanceled && stopped && told.Decode(&t) == nil && t.Status.State == stateCanceled:
 	default:
 		return head{}, fmt.Errorf("the task is %s; the worker was told %s, the canceler %s", p.State, last, told)
 	}
@@ -139,7 +139,7 @@ func (r *race) settle(ctx context.Context, stopped bool, last, told answer) (hea
 	if told, err = r.cancel(ctx, r.task); err != nil {
 		return head{}, err
 	}
-	if (p.State == stateCanceled) != (told.status == http.StatusOK) {
+	if (p.State == stateCanceled) != (told.Status == http.StatusOK) {
 		return head{}, fmt.Errorf("a task that is %s was canceled again: %s", p.State, told)
 	}
 	q, now, err := pictureOf(ctx, r.door, r.task)

@@ -93,9 +93,9 @@ func (d *drill) collide(ctx context.Context, w *worker) (won int, err error) {
 	won = -1
 	for i, a := range answers {
 		switch {
-		case a.status == http.StatusOK && won < 0:
+		case a.Status == http.StatusOK && won < 0:
 			won = i
-		case a.reason() != eventConflict:
+		case a.Reason() != eventConflict:
 			return 0, fmt.Errorf("sender %d, after sender %d: %s", i, won, a)
 		}
 	}
@@ -127,9 +127,9 @@ func wrong(ctx context.Context, w *worker, won int) error {
 		return err
 	}
 	body["payloadDigest"] = digestOf([]byte("other words"))
-	a, err := w.ask(ctx, http.MethodPost, w.url+"/tasks/"+w.task+"/events", body)
+	a, err := w.Ask(ctx, http.MethodPost, w.url+"/tasks/"+w.task+"/events", body)
 	if err != nil {
 		return err
 	}
-	return a.refusedFor("a payload with another digest", invalidParams)
+	return a.RefusedFor("a payload with another digest", invalidParams)
 }

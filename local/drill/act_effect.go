@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // playEffect lets the access review revoke, and kills the product when the systems
@@ -18,11 +20,11 @@ func (d *drill) playEffect(ctx context.Context) (string, error) {
 		return "", err
 	}
 	at := d.door(accessReviewName)
-	a, err := at.ask(ctx, http.MethodPost, at.url+"/message:send", body)
+	a, err := at.Ask(ctx, http.MethodPost, at.url+"/message:send", body)
 	if err != nil {
 		return "", err
 	}
-	t, err := a.task()
+	t, err := driver.Sent[task](a)
 	if err != nil {
 		return "", err
 	}
@@ -33,7 +35,7 @@ func (d *drill) playEffect(ctx context.Context) (string, error) {
 	if a, err = at.reply(ctx, t.ID, "approval", "approve all", t.Metadata.Own.Pause); err != nil {
 		return "", err
 	}
-	if a.status != http.StatusOK {
+	if a.Status != http.StatusOK {
 		return "", fmt.Errorf("the approval: %s", a)
 	}
 	var killed []string

@@ -214,7 +214,7 @@ func (d *drill) finishTwin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := fromNothing(nothing.kept())
+	fresh, err := fromNothing(nothing.Kept())
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func (p *pen) write(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := a.refusedFor("a report after the release", fenceLost); err != nil {
+		if err := a.RefusedFor("a report after the release", fenceLost); err != nil {
 			return err
 		}
 		p.stale++
@@ -103,9 +103,9 @@ func (p *pen) turn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if a.reason() != leaseHeld {
+		if a.Reason() != leaseHeld {
 			var got taken
-			if err := a.decode(&got); err != nil {
+			if err := a.Decode(&got); err != nil {
 				return fmt.Errorf("%s claims: %w", p.producer, err)
 			}
 			p.fence = got.Fence

@@ -40,7 +40,7 @@ func (d *drill) playQuestion(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := a.refusedFor("an answer after the deadline", unsupportedNow); err != nil {
+	if err := a.RefusedFor("an answer after the deadline", unsupportedNow); err != nil {
 		return "", err
 	}
 	for w, want := range map[*worker]string{tooLate: stateCanceled, unheard: stateFailed} {
@@ -51,7 +51,7 @@ func (d *drill) playQuestion(ctx context.Context) (string, error) {
 	if a, err = inTime.reply(ctx, inTime.task, "answer", "The third one.", 1); err != nil {
 		return "", err
 	}
-	if a.status != http.StatusOK {
+	if a.Status != http.StatusOK {
 		return "", fmt.Errorf("an answer in time: %s", a)
 	}
 	if err := inTime.claim(ctx); err != nil {
@@ -100,7 +100,7 @@ func (d *drill) expires(ctx context.Context, w *worker, want string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.refusedFor("an answer after the end", unsupportedNow); err != nil {
+	if err := a.RefusedFor("an answer after the end", unsupportedNow); err != nil {
 		return err
 	}
 	p, whole, err := pictureOf(ctx, w.door, w.task)

@@ -139,9 +139,9 @@ func (s *sender) attempt(ctx context.Context, one letter) (bool, error) {
 	switch {
 	case err != nil:
 		return false, err
-	case a.status == http.StatusOK:
+	case a.Status == http.StatusOK:
 		return true, nil
-	case a.status == http.StatusConflict || a.reason() == unsupportedNow || a.reason() == invalidParams:
+	case a.Status == http.StatusConflict || a.Reason() == unsupportedNow || a.Reason() == invalidParams:
 		s.early++
 		return false, nil
 	}
@@ -168,7 +168,7 @@ func (s *sender) postEvent(ctx context.Context, e event) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	switch a.reason() {
+	switch a.Reason() {
 	case "":
 		if e.id == e7.id {
 			return false, errors.New("E7 was accepted")
@@ -201,11 +201,11 @@ func (s *sender) tryClaim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r := a.reason(); r == illegalMove || r == postTerminal {
+	if r := a.Reason(); r == illegalMove || r == postTerminal {
 		return nil
 	}
 	var got taken
-	if err := a.decode(&got); err != nil {
+	if err := a.Decode(&got); err != nil {
 		return err
 	}
 	s.fence = got.Fence

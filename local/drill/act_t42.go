@@ -112,7 +112,7 @@ func (d *drill) unauthorized(ctx context.Context, t *trace) error {
 		if err != nil {
 			return err
 		}
-		if err := a.refusedFor(wrong.about, wrong.reason); err != nil {
+		if err := a.RefusedFor(wrong.about, wrong.reason); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func (d *drill) t42Authorized(ctx context.Context, t *trace, s *stream) error {
 	if err := brought(s, 4, 5, 6, 7); err != nil {
 		return err
 	}
-	d.t42v, err = fromNothing(s.kept())
+	d.t42v, err = fromNothing(s.Kept())
 	return err
 }
 
@@ -164,8 +164,7 @@ func (d *drill) t42Cut(ctx context.Context, t *trace) (*stream, error) {
 	if err := s.reaches(ctx, 11, d.running.product); err != nil { // reply 8, E5 9, chunks 10 and 11
 		return nil, err
 	}
-	s.cut()
-	<-s.done
+	s.Cut()
 	if err := brought(s, 8, 9, 10, 11); err != nil {
 		return nil, err
 	}
@@ -182,8 +181,7 @@ func (d *drill) t42Cut(ctx context.Context, t *trace) (*stream, error) {
 		if err := s.reaches(ctx, c.want[len(c.want)-1], d.running.product); err != nil {
 			return nil, err
 		}
-		s.cut()
-		<-s.done
+		s.Cut()
 		if err := brought(s, c.want...); err != nil {
 			return nil, fmt.Errorf("behind %v: %w", c.has, err)
 		}
@@ -206,7 +204,7 @@ func (d *drill) resubmitted(ctx context.Context, t *trace) error {
 	if err != nil {
 		return err
 	}
-	return a.refusedFor("another request under the same key", submissionOther)
+	return a.RefusedFor("another request under the same key", submissionOther)
 }
 
 // t42Ended completes the task, refuses what comes late, and compares what callers see.
@@ -253,11 +251,11 @@ func (d *drill) t42Ended(ctx context.Context, t *trace, s *stream) error {
 // seeTheSame holds who folds a resumed stream from nothing, and who folds it into what
 // he had, against the task.
 func (d *drill) seeTheSame(is task, s *stream, had view) error {
-	fresh, err := fromNothing(s.kept())
+	fresh, err := fromNothing(s.Kept())
 	if err != nil {
 		return err
 	}
-	resumed, err := had.onward(s.kept())
+	resumed, err := had.onward(s.Kept())
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // playT43 rejects a task that was just submitted, and tries to revive it with
@@ -88,7 +90,7 @@ func (d *drill) revive(ctx context.Context, w *worker) (tries int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if a.status/100 != 4 {
+		if a.Status/100 != 4 {
 			return 0, fmt.Errorf("%s to a task that has ended: %s", about, a)
 		}
 	}
@@ -96,7 +98,7 @@ func (d *drill) revive(ctx context.Context, w *worker) (tries int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	t, err := a.task()
+	t, err := driver.Sent[task](a)
 	if err == nil && (t.ID != w.task || t.Status.State != stateRejected) {
 		err = errors.New("the submission again gave another task, or a live one")
 	}

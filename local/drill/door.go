@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // extensionURI names the metadata in which the product says more than A2A does.
@@ -47,9 +49,21 @@ const (
 	firstProducer    = "w1"
 )
 
+// The driver's nouns under their own names.
+type (
+	answer  = driver.Answer
+	object  = driver.Object
+	process = driver.Process
+)
+
+// until looks until a condition holds. A process that ends meanwhile ends the wait.
+func until(ctx context.Context, what string, needs *process, holds func(context.Context) (bool, error)) error {
+	return driver.Until(ctx, driver.Wait{What: what, Limit: waitTime, Needs: []*process{needs}}, holds)
+}
+
 // door is an agent of the product, by its address.
 type door struct {
-	*client
+	*driver.Client
 
 	url string
 }
@@ -110,7 +124,7 @@ type receipt struct {
 
 // submit sends a first message. Under the same ID it is the same submission.
 func (d door) submit(ctx context.Context, messageID, text string) (answer, error) {
-	return d.ask(ctx, http.MethodPost, d.url+"/message:send", object{
+	return d.Ask(ctx, http.MethodPost, d.url+"/message:send", object{
 		"configuration": object{"returnImmediately": true},
 		"message":       object{"messageId": messageID, "role": "ROLE_USER", "parts": []object{{"text": text}}},
 	})
@@ -125,26 +139,12 @@ func (d door) begin(ctx context.Context, messageID string) (task, error) {
 	if err != nil {
 		return task{}, err
 	}
-	return a.task()
-}
-
-// task decodes the answer to a message.
-func (a answer) task() (task, error) {
-	var sent struct {
-		Task task `json:"task"`
-	}
-	if err := a.decode(&sent); err != nil {
-		return task{}, err
-	}
-	if sent.Task.ID == "" {
-		return task{}, fmt.Errorf("the answer to a message is no task: %.200s", a.body)
-	}
-	return sent.Task, nil
+	return driver.Sent[task](a)
 }
 
 // reply sends a message to a task, as the answer to one question of it.
 func (d door) reply(ctx context.Context, id, messageID, text string, pause int) (answer, error) {
-	return d.ask(ctx, http.MethodPost, d.url+"/message:send", object{
+	return d.Ask(ctx, http.MethodPost, d.url+"/message:send", object{
 		"configuration": object{"returnImmediately": true},
 		"message": object{
 			"messageId": messageID, "role": "ROLE_USER", "taskId": id, "parts": []object{{"text": text}},
@@ -154,16 +154,16 @@ func (d door) reply(ctx context.Context, id, messageID, text string, pause int) 
 }
 
 func (d door) task(ctx context.Context, id string) (t task, err error) {
-	return t, d.get(ctx, d.url+"/tasks/"+id, &t)
+	return t, d.Get(ctx, d.url+"/tasks/"+id, &t)
 }
 
 func (d door) cancel(ctx context.Context, id string) (answer, error) {
-	return d.ask(ctx, http.MethodPost, d.url+"/tasks/"+id+":cancel", nil)
+	return d.Ask(ctx, http.MethodPost, d.url+"/tasks/"+id+":cancel", nil)
 }
 
 // authorize presents a receipt out of band.
 func (d door) authorize(ctx context.Context, id, text string) (answer, error) {
-	return d.ask(ctx, http.MethodPost, d.url+"/tasks/"+id+"/authorizations", object{"receipt": text})
+	return d.Ask(ctx, http.MethodPost, d.url+"/tasks/"+id+"/authorizations", object{"receipt": text})
 }
 
 // page is a piece of a task's ledger with its head.
@@ -212,7 +212,7 @@ func (d door) ledger(ctx context.Context, id string, after uint64) (page, error)
 	var all page
 	for {
 		var more page
-		if err := d.get(ctx, fmt.Sprintf("%s/tasks/%s/ledger?after=%d&limit=1000", d.url, id, after), &more); err != nil {
+		if err := d.Get(ctx, fmt.Sprintf("%s/tasks/%s/ledger?after=%d&limit=1000", d.url, id, after), &more); err != nil {
 			return all, err
 		}
 		all.Entries, all.Head = append(all.Entries, more.Entries...), more.Head
@@ -239,7 +239,7 @@ type chunks struct {
 
 // artifact reads the chunks behind a number.
 func (d door) artifact(ctx context.Context, id, name string, after int) (c chunks, err error) {
-	return c, d.get(ctx, fmt.Sprintf("%s/tasks/%s/artifacts/%s?after=%d&limit=1000", d.url, id, name, after), &c)
+	return c, d.Get(ctx, fmt.Sprintf("%s/tasks/%s/artifacts/%s?after=%d&limit=1000", d.url, id, name, after), &c)
 }
 
 // effect is the record of one outside call.
@@ -254,6 +254,6 @@ func (d door) effects(ctx context.Context, id string) ([]effect, error) {
 	var list struct {
 		Effects []effect `json:"effects"`
 	}
-	err := d.get(ctx, d.url+"/tasks/"+id+"/effects", &list)
+	err := d.Get(ctx, d.url+"/tasks/"+id+"/effects", &list)
 	return list.Effects, err
 }

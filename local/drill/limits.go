@@ -3,27 +3,12 @@ package main
 import "time"
 
 const (
-	// buildTime bounds the build: minutes where nothing was compiled before.
-	buildTime = 10 * time.Minute
-	// playTime bounds everything after it; it takes about a minute.
+	// playTime bounds everything after the build; it takes about a minute.
 	playTime = 8 * time.Minute
 	// waitTime bounds one wait for a condition, so that a failure says which it was.
 	waitTime = 60 * time.Second
-	// requestTime bounds one request; a cancellation waits for the worker the longest.
-	requestTime = 40 * time.Second
-	// endTime is how long a child may take to die of SIGKILL.
-	endTime = 5 * time.Second
-	// lookEvery is how often a condition is looked at.
-	lookEvery = 10 * time.Millisecond
-	// maxAnswerBytes bounds an answer or a frame.
-	maxAnswerBytes = 16 << 20
 	// lanes is how many tasks are played at once where there are many.
 	lanes = 8
-	// firstPort and portCount are where the processes listen: below the ports that
-	// systems give to outgoing connections, one of which could take the address while
-	// the product is down.
-	firstPort = 4680
-	portCount = 10
 )
 
 // The product's timing: a short lease, so that a lost one shows soon.

@@ -1,7 +1,7 @@
 // Command drill tries a release: it plays what must never go wrong, in nine acts,
 // against real processes, and checks what came of it. It is a black box: it builds
 // the product, starts it as a process, and knows it by HTTP, its command line and
-// signals alone. It imports nothing of this module, so no error of the product's own
+// signals alone. Of this module it imports the driver, which knows nothing of it either, so no error of the product's own
 // parts can hide one of its server.
 //
 //	go run ./local/drill
@@ -21,32 +21,20 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	name, play, args := "drill", run, os.Args[1:]
-	if len(args) > 0 && args[0] == "soak" {
-		name, play, args = "soak", soak, args[1:]
+	if len(os.Args) > 1 && os.Args[1] == "soak" {
+		os.Exit(driver.Main("soak", func(ctx context.Context, args []string, out io.Writer) error { return soak(ctx, args[1:], out) }))
 	}
-	err := play(ctx, args, os.Stdout)
-	stop()
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Printf("FAIL %s: %s\n", name, oneLine(err))
-		os.Exit(1)
-	}
+	os.Exit(driver.Main("drill", run))
 }
 
 // run drills once. Its error is what the last line says.
@@ -66,24 +54,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	err = d.play(ctx, *limit)
 	d.end()
 	if err != nil || *keep {
-		tell(out, "binary, data, exports and logs are kept in %s", dir)
+		driver.Tell(out, "binary, data, exports and logs are kept in %s", dir)
 	} else {
 		err = os.RemoveAll(dir)
 	}
 	if err == nil {
-		tell(out, "PASS drill: %s", d.summary())
+		driver.Tell(out, "PASS drill: %s", d.summary())
 	}
 	return err
-}
-
-// tell prints a line. Whether somebody reads it changes nothing.
-func tell(out io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(out, format+"\n", args...)
-}
-
-// oneLine is an error on one line, also when it is several.
-func oneLine(err error) string {
-	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
 // seconds is a time as it is printed.

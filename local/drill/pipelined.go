@@ -49,10 +49,10 @@ func (w *worker) insist(ctx context.Context, e event) (early int, err error) {
 		if err != nil {
 			return early, err
 		}
-		if a.status == http.StatusOK {
+		if a.Status == http.StatusOK {
 			return early, nil
 		}
-		if a.reason() != sequenceGap {
+		if a.Reason() != sequenceGap {
 			return early, fmt.Errorf("event %s: %s", e.id, a)
 		}
 		early++

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // soak puts a mixed load on the product for a long time and kills it every few
@@ -37,10 +39,10 @@ func soak(ctx context.Context, args []string, out io.Writer) error {
 	err = s.run(ctx, *beside)
 	s.end()
 	if err != nil {
-		tell(out, "binary, data, exports and logs are kept in %s", dir)
+		driver.Tell(out, "binary, data, exports and logs are kept in %s", dir)
 		return fmt.Errorf("seed %d: %w", s.seed, err)
 	}
-	tell(out, "PASS soak: %s", s.figures)
+	driver.Tell(out, "PASS soak: %s", s.figures)
 	return os.RemoveAll(dir)
 }
 
@@ -70,10 +72,10 @@ type told struct {
 
 func (s *soaking) run(ctx context.Context, beside int) error {
 	var err error
-	if s.root, err = moduleRoot(ctx); err != nil {
+	if s.root, err = driver.Root(ctx); err != nil {
 		return err
 	}
-	if s.binary, err = buildProduct(ctx, s.root, s.dir); err != nil {
+	if s.binary, err = driver.Build(ctx, s.root, filepath.Join(s.dir, "holdfast"), "./local"); err != nil {
 		return err
 	}
 	if err := s.open(ctx); err != nil {
@@ -84,7 +86,7 @@ func (s *soaking) run(ctx context.Context, beside int) error {
 	if s.endpoint != "" {
 		where = "DynamoDB's protocol at " + s.endpoint
 	}
-	tell(s.out, "%d tellers for %s on %s, seed %d", beside, s.long, where, s.seed)
+	driver.Tell(s.out, "%d tellers for %s on %s, seed %d", beside, s.long, where, s.seed)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var tellers, others sync.WaitGroup
@@ -116,7 +118,7 @@ func (s *soaking) run(ctx context.Context, beside int) error {
 	if err != nil {
 		return err
 	}
-	tell(s.out, "stories: %s", s.ends())
+	driver.Tell(s.out, "stories: %s", s.ends())
 	if err := m.report(s.out); err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // leastQuiet is how long a process must have lived for its memory to tell anything: its
@@ -56,7 +58,7 @@ func (m *meter) look() {
 	m.s.world.RLock()
 	defer m.s.world.RUnlock()
 	l := look{at: time.Since(m.began), start: m.s.starts, stories: m.s.stories.Load()}
-	l.memory = residentBytes(m.s.running.product.cmd.Process.Pid)
+	l.memory = residentBytes(m.s.running.product.Pid())
 	_ = filepath.WalkDir(m.s.data(), func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil //nolint:nilerr // a file that has just gone has no size
@@ -93,7 +95,7 @@ func (m *meter) report(out io.Writer) error {
 			continue
 		}
 		l := m.looks[i]
-		tell(out, "  before the end by %5.0f s: process %3d, memory %6.1f MiB, folder %7.1f MiB, %6d stories", (m.looks[len(m.looks)-1].at - l.at).Seconds(), l.start, mib(l.memory), mib(l.folder), l.stories)
+		driver.Tell(out, "  before the end by %5.0f s: process %3d, memory %6.1f MiB, folder %7.1f MiB, %6d stories", (m.looks[len(m.looks)-1].at - l.at).Seconds(), l.start, mib(l.memory), mib(l.folder), l.stories)
 	}
 	first, last := m.quiet()
 	if first > 0 && float64(last) > maxGrowth*float64(first) {

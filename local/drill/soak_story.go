@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // storyKind is a story as the soak tells it, and the states in which it may end.
@@ -36,7 +38,7 @@ func (s *soaking) insist(ctx context.Context, ask func(context.Context) (answer,
 	until := time.Now().Add(waitTime)
 	for {
 		a, err := ask(ctx)
-		if err == nil && a.status < http.StatusInternalServerError {
+		if err == nil && a.Status < http.StatusInternalServerError {
 			return a, nil
 		}
 		if err == nil {
@@ -57,7 +59,7 @@ func (s *soaking) submitted(ctx context.Context, at door, name, text string) (st
 	if err != nil {
 		return "", err
 	}
-	t, err := a.task()
+	t, err := driver.Sent[task](a)
 	return t.ID, err
 }
 
@@ -67,7 +69,7 @@ func (s *soaking) reported(ctx context.Context, w *worker, e event) (taken, erro
 	var out taken
 	a, err := s.insist(ctx, func(ctx context.Context) (answer, error) { return w.send(ctx, e) })
 	if err == nil {
-		err = a.decode(&out)
+		err = a.Decode(&out)
 	}
 	if err != nil {
 		return out, fmt.Errorf("event %s: %w", e.id, err)
@@ -121,7 +123,7 @@ func (s *soaking) asked(ctx context.Context, name string, _ *rand.Rand) (door, s
 		return w.door, w.task, err
 	}
 	a, err := s.insist(ctx, func(ctx context.Context) (answer, error) { return w.reply(ctx, w.task, name+" answer", "yes", 1) })
-	if err == nil && a.status != http.StatusOK {
+	if err == nil && a.Status != http.StatusOK {
 		err = fmt.Errorf("the answer: %s", a)
 	}
 	if err == nil {
@@ -144,7 +146,7 @@ func (s *soaking) canceled(ctx context.Context, name string, dice *rand.Rand) (d
 		return at, id, err
 	}
 	a, err := s.insist(ctx, func(ctx context.Context) (answer, error) { return at.cancel(ctx, id) })
-	if err == nil && a.status != http.StatusOK && a.reason() != notCancelable {
+	if err == nil && a.Status != http.StatusOK && a.Reason() != notCancelable {
 		err = fmt.Errorf("the cancellation: %s", a)
 	}
 	return at, id, err
@@ -179,8 +181,8 @@ func (s *soaking) followed(ctx context.Context, name string, dice *rand.Rand) (d
 			}
 			continue
 		}
-		<-st.done
-		frames := st.kept()
+		<-st.Done
+		frames := st.Kept()
 		if len(frames) == 0 {
 			continue
 		}
@@ -222,12 +224,12 @@ func (s *soaking) endedAlready(ctx context.Context, at door, id string) (bool, e
 
 func (s *soaking) taskOf(ctx context.Context, at door, id string) (t task, err error) {
 	a, err := s.insist(ctx, func(ctx context.Context) (answer, error) {
-		return at.ask(ctx, http.MethodGet, at.url+"/tasks/"+id, nil)
+		return at.Ask(ctx, http.MethodGet, at.url+"/tasks/"+id, nil)
 	})
 	if err != nil {
 		return t, err
 	}
-	return t, a.decode(&t)
+	return t, a.Decode(&t)
 }
 
 // reviewed is the shipped access review, with its effects on systems outside.
@@ -239,12 +241,12 @@ func (s *soaking) reviewed(ctx context.Context, name string, _ *rand.Rand) (door
 	}
 	body = []byte(strings.Replace(string(body), "access-review-2026-q3", name, 1))
 	a, err := s.insist(ctx, func(ctx context.Context) (answer, error) {
-		return at.ask(ctx, http.MethodPost, at.url+"/message:send", body)
+		return at.Ask(ctx, http.MethodPost, at.url+"/message:send", body)
 	})
 	if err != nil {
 		return at, "", err
 	}
-	t, err := a.task()
+	t, err := driver.Sent[task](a)
 	if err != nil {
 		return at, "", err
 	}
@@ -254,7 +256,7 @@ func (s *soaking) reviewed(ctx context.Context, name string, _ *rand.Rand) (door
 	a, err = s.insist(ctx, func(ctx context.Context) (answer, error) {
 		return at.reply(ctx, t.ID, name+" approval", "approve all", t.Metadata.Own.Pause)
 	})
-	if err == nil && a.status != http.StatusOK {
+	if err == nil && a.Status != http.StatusOK {
 		err = fmt.Errorf("the approval: %s", a)
 	}
 	return at, t.ID, err
@@ -282,22 +284,22 @@ func (s *soaking) endOf(ctx context.Context, at door, id string, ends []string) 
 		return head{}, err
 	}
 	a, err := s.insist(ctx, func(ctx context.Context) (answer, error) {
-		return at.ask(ctx, http.MethodGet, at.url+"/tasks/"+id+"/ledger?limit=1", nil)
+		return at.Ask(ctx, http.MethodGet, at.url+"/tasks/"+id+"/ledger?limit=1", nil)
 	})
 	if err != nil {
 		return head{}, err
 	}
 	var p page
-	return p.Head, a.decode(&p)
+	return p.Head, a.Decode(&p)
 }
 
 // exported asks the running product for a task's export.
 func (d door) exported(ctx context.Context, id string) ([]byte, error) {
-	a, err := d.ask(ctx, http.MethodGet, d.url+"/tasks/"+id+"/export", nil)
-	if err == nil && a.status != http.StatusOK {
+	a, err := d.Ask(ctx, http.MethodGet, d.url+"/tasks/"+id+"/export", nil)
+	if err == nil && a.Status != http.StatusOK {
 		err = fmt.Errorf("exporting task %s: %s", id, a)
 	}
-	return a.body, err
+	return a.Body, err
 }
 
 // checkOutside holds what the systems did against what was recorded: every revocation
@@ -316,6 +318,6 @@ func (s *soaking) checkOutside(ctx context.Context) error {
 	if c.Totals.Applied != reviews*grantCount || c.Totals.Conflicts != 0 {
 		return fmt.Errorf("%d reviews revoked %d grants each; the systems count %+v", reviews, grantCount, c.Totals)
 	}
-	tell(s.out, "effects: %d reviews, %d revocations applied once each, %d came again and were recognised", reviews, c.Totals.Applied, c.Totals.Repeats)
+	driver.Tell(s.out, "effects: %d reviews, %d revocations applied once each, %d came again and were recognised", reviews, c.Totals.Applied, c.Totals.Repeats)
 	return nil
 }

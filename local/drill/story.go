@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // drill is one run.
@@ -21,7 +23,7 @@ type drill struct {
 	endpoint     string // of a DynamoDB-compatible server; empty: the embedded ledger
 	address      string // of the product, the same for every start
 	keys         string // the file with the approver's keys
-	client       *client
+	client       *driver.Client
 	approver     approver
 	systems      systems
 	relay        *relay
@@ -47,7 +49,7 @@ type rest struct {
 }
 
 func newDrill(out io.Writer, dir string) *drill {
-	return &drill{out: out, dir: dir, began: time.Now(), client: newClient()}
+	return &drill{out: out, dir: dir, began: time.Now(), client: driver.NewClient(8 * lanes)}
 }
 
 // act is one thing that must not go wrong. What it returns is what it has counted.
@@ -72,13 +74,13 @@ var acts = []act{
 // the others are played all the same, each with a product of its own start.
 func (d *drill) play(ctx context.Context, limit time.Duration) error {
 	var err error
-	if d.root, err = moduleRoot(ctx); err != nil {
+	if d.root, err = driver.Root(ctx); err != nil {
 		return err
 	}
-	if d.binary, err = buildProduct(ctx, d.root, d.dir); err != nil {
+	if d.binary, err = driver.Build(ctx, d.root, filepath.Join(d.dir, "holdfast"), "./local"); err != nil {
 		return err
 	}
-	tell(d.out, "built in %s", seconds(time.Since(d.began)))
+	driver.Tell(d.out, "built in %s", seconds(time.Since(d.began)))
 	d.began = time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the drill took longer than %s", limit))
 	defer cancel()
@@ -94,9 +96,9 @@ func (d *drill) play(ctx context.Context, limit time.Duration) error {
 		began := time.Now()
 		figures, err := a.play(d, ctx)
 		if err == nil {
-			tell(d.out, "%-10s  ok    %s: %s (%s)", name, a.about, figures, seconds(time.Since(began)))
+			driver.Tell(d.out, "%-10s  ok    %s: %s (%s)", name, a.about, figures, seconds(time.Since(began)))
 		} else {
-			tell(d.out, "%-10s  FAIL  %s: %s", name, a.about, oneLine(err))
+			driver.Tell(d.out, "%-10s  FAIL  %s: %s", name, a.about, driver.OneLine(err))
 			failed = append(failed, fmt.Errorf("%s, %s: %w", name, a.about, err))
 		}
 		if cause := context.Cause(ctx); cause != nil {
@@ -111,7 +113,7 @@ func (d *drill) play(ctx context.Context, limit time.Duration) error {
 
 // open starts the systems under review, the network between, and the product.
 func (d *drill) open(ctx context.Context) error {
-	at, err := freeAddresses(ctx, 2)
+	at, err := driver.FreeAddresses(ctx, 2)
 	if err != nil {
 		return err
 	}
@@ -120,7 +122,7 @@ func (d *drill) open(ctx context.Context) error {
 	if d.approver, err = newApprover(d.keys); err != nil {
 		return err
 	}
-	if d.running.systems, err = startProcess(d.dir, "systems", d.binary, "systems", "--addr", at[1]); err != nil {
+	if d.running.systems, err = driver.Start(d.dir, "systems", d.binary, "systems", "--addr", at[1]); err != nil {
 		return err
 	}
 	err = until(ctx, "the systems answer", d.running.systems, func(ctx context.Context) (bool, error) {
@@ -147,12 +149,12 @@ func (d *drill) start(ctx context.Context) (err error) {
 	if d.endpoint != "" {
 		args = append(args, "--dynamodb-endpoint", d.endpoint)
 	}
-	if d.running.product, err = startProcess(d.dir, fmt.Sprintf("product-%d", d.starts), d.binary, args...); err != nil {
+	if d.running.product, err = driver.Start(d.dir, fmt.Sprintf("product-%d", d.starts), d.binary, args...); err != nil {
 		return err
 	}
 	return until(ctx, "the product takes requests", d.running.product, func(ctx context.Context) (bool, error) {
 		var health struct{ Status string }
-		err := d.client.get(ctx, "http://"+d.address+"/healthz", &health)
+		err := d.client.Get(ctx, "http://"+d.address+"/healthz", &health)
 		return err == nil, err
 	})
 }
@@ -161,8 +163,8 @@ func (d *drill) data() string { return filepath.Join(d.dir, "data") }
 
 // kill ends the product with SIGKILL.
 func (d *drill) kill() error {
-	defer d.client.forget()
-	return d.running.product.kill()
+	defer d.client.Forget()
+	return d.running.product.Kill()
 }
 
 // restart kills the product, starts it again, and holds every task that has come to
@@ -208,13 +210,8 @@ func (d *drill) worker(ctx context.Context, messageID string) (*worker, error) {
 
 // end kills what still runs.
 func (d *drill) end() {
-	for _, p := range []*process{d.running.product, d.running.systems} {
-		if p == nil || p.alive() != nil {
-			continue
-		}
-		if err := p.kill(); err != nil {
-			tell(d.out, "%v", err)
-		}
+	if err := driver.End(d.running.product, d.running.systems); err != nil {
+		driver.Tell(d.out, "%v", err)
 	}
 	if d.relay != nil {
 		d.relay.close()
@@ -229,7 +226,7 @@ func (d *drill) note(format string, args ...any) {
 // summary is the figures of the last line.
 func (d *drill) summary() string {
 	return fmt.Sprintf("%s; %d tasks at rest over %d kills, %d requests, %s in all",
-		strings.Join(d.told, "; "), len(d.rests), d.starts-1, d.client.requests.Load(), seconds(time.Since(d.began)))
+		strings.Join(d.told, "; "), len(d.rests), d.starts-1, d.client.Requests.Load(), seconds(time.Since(d.began)))
 }
 
 // inLanes does something many times, some at once, until one fails.

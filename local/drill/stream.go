@@ -1,27 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"strconv"
-	"strings"
-	"sync"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // stream is one SubscribeToTask connection with all that came over it.
-type stream struct {
-	cut context.CancelFunc
-
-	mu     sync.Mutex
-	frames []frame
-	done   chan struct{}
-	err    error // why it ended; nil when the server ended it. Once done is closed
-}
+type stream struct{ *driver.Stream[frame] }
 
 // frame is one server-sent event: the task, or an update of it.
 type frame struct {
@@ -56,55 +46,12 @@ func (f frame) own() metadata {
 // subscribe opens a stream. What the caller says that it has is its cursor; nil says
 // that it has nothing.
 func (d door) subscribe(ctx context.Context, id string, has object) (*stream, error) {
-	ctx, cut := context.WithCancel(ctx)
 	var body any
 	if has != nil {
 		body = object{"metadata": object{extensionURI: has}}
 	}
-	resp, err := d.open(ctx, http.MethodPost, d.url+"/tasks/"+id+":subscribe", body, map[string]string{"Accept": "text/event-stream"}) //nolint:bodyclose // read on in the background, and closed there
-	if err != nil {
-		cut()
-		return nil, err
-	}
-	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/event-stream") {
-		text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
-		cut()
-		return nil, errors.Join(fmt.Errorf("subscribing: %s", answer{resp.StatusCode, text}), err, resp.Body.Close())
-	}
-	s := &stream{cut: cut, done: make(chan struct{})}
-	go func() {
-		defer close(s.done)
-		defer func() { _ = resp.Body.Close() }()
-		s.err = s.read(resp.Body)
-	}()
-	return s, nil
-}
-
-// read keeps frames until the stream ends. A frame that was cut is none.
-func (s *stream) read(body io.Reader) error {
-	lines := bufio.NewScanner(body)
-	lines.Buffer(nil, maxAnswerBytes)
-	var id, data string
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), ":")
-		value = strings.TrimPrefix(value, " ")
-		switch {
-		case lines.Text() != "" && name == "id":
-			id = value
-		case lines.Text() != "" && name == "data":
-			data += value
-		case lines.Text() == "" && data != "":
-			one, err := parseFrame(id, data)
-			if err != nil {
-				return err
-			}
-			s.mu.Lock()
-			s.frames = append(s.frames, one)
-			s.mu.Unlock()
-			id, data = "", ""
-		}
-	}
-	return lines.Err()
+	s, err := driver.Follow(ctx, d.Client, d.url+"/tasks/"+id+":subscribe", body, nil, parseFrame)
+	return &stream{s}, err
 }
 
 func parseFrame(id, data string) (frame, error) {
@@ -125,17 +72,10 @@ func parseFrame(id, data string) (frame, error) {
 	return one, nil
 }
 
-// kept is what has come so far.
-func (s *stream) kept() []frame {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]frame(nil), s.frames...)
-}
-
 // ids lists the sequences of the updates that have come, behind the task with which
 // the stream began. They must ascend.
 func (s *stream) ids() ([]uint64, error) {
-	frames := s.kept()
+	frames := s.Kept()
 	if len(frames) == 0 || frames[0].Task == nil {
 		return nil, errors.New("a stream did not begin with the task")
 	}
@@ -153,7 +93,7 @@ func (s *stream) ids() ([]uint64, error) {
 
 // last is the sequence of the last frame.
 func (s *stream) last() uint64 {
-	frames := s.kept()
+	frames := s.Kept()
 	if len(frames) == 0 {
 		return 0
 	}
@@ -163,27 +103,20 @@ func (s *stream) last() uint64 {
 // reaches waits until an update has come.
 func (s *stream) reaches(ctx context.Context, seq uint64, needs *process) error {
 	return until(ctx, fmt.Sprintf("a stream brings update %d", seq), needs, func(context.Context) (bool, error) {
-		select {
-		case <-s.done:
-			return s.last() >= seq, errors.Join(fmt.Errorf("it ended at %d", s.last()), s.err)
-		default:
-			return s.last() >= seq, fmt.Errorf("it is at %d", s.last())
+		if s.Ended() {
+			return s.last() >= seq, errors.Join(fmt.Errorf("it ended at %d", s.last()), s.Err)
 		}
+		return s.last() >= seq, fmt.Errorf("it is at %d", s.last())
 	})
 }
 
 // ends waits until the server ends the stream.
 func (s *stream) ends(ctx context.Context, needs *process) error {
 	err := until(ctx, "a stream ends", needs, func(context.Context) (bool, error) {
-		select {
-		case <-s.done:
-			return true, nil
-		default:
-			return false, fmt.Errorf("it is open and at %d", s.last())
-		}
+		return s.Ended(), fmt.Errorf("it is open and at %d", s.last())
 	})
-	if err == nil && s.err != nil {
-		err = fmt.Errorf("a stream broke: %w", s.err)
+	if err == nil && s.Err != nil {
+		err = fmt.Errorf("a stream broke: %w", s.Err)
 	}
 	return err
 }

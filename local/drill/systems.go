@@ -10,11 +10,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // systems is the server of the systems under review, by its address.
 type systems struct {
-	*client
+	*driver.Client
 
 	url string
 }
@@ -34,7 +36,7 @@ type counters struct {
 }
 
 func (s systems) counters(ctx context.Context) (c counters, err error) {
-	return c, s.get(ctx, s.url+"/counters", &c)
+	return c, s.Get(ctx, s.url+"/counters", &c)
 }
 
 // relay is the network between the product and the systems. It can keep back the
@@ -60,7 +62,7 @@ func openRelay(ctx context.Context, to systems, product string) (*relay, error) 
 		url: "http://" + listener.Addr().String(), to: to, ended: make(chan struct{}),
 		keeps: map[int]bool{}, kept: make(chan string, len(effectKills)),
 	}
-	r.server = &http.Server{Handler: r, ReadHeaderTimeout: requestTime}
+	r.server = &http.Server{Handler: r, ReadHeaderTimeout: waitTime}
 	go func() {
 		defer close(r.ended)
 		_ = r.server.Serve(listener) // until it is closed
@@ -74,7 +76,7 @@ func listenBeside(ctx context.Context, product string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, err := listen(ctx)
+	listener, err := driver.Listen(ctx)
 	if err != nil {
 		_ = held.Close()
 		return nil, err
@@ -108,7 +110,7 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	forward.ContentLength = req.ContentLength
 	maps.Copy(forward.Header, req.Header)
-	resp, err := r.to.http.Do(forward) //nolint:gosec // as above
+	resp, err := r.to.HTTP.Do(forward) //nolint:gosec // as above
 	if err != nil {
 		http.Error(w, "the systems do not answer", http.StatusBadGateway)
 		return

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // The systems have done what the relay keeps back, and only those revocations that it
@@ -18,13 +20,13 @@ func TestRelay(t *testing.T) {
 		_, _ = w.Write([]byte(r.Method + " " + r.URL.RequestURI() + " " + r.Header.Get("Idempotency-Key")))
 	}))
 	defer behind.Close()
-	c := newClient()
+	c := driver.NewClient(1)
 	r := &relay{to: systems{c, behind.URL}, keeps: map[int]bool{}, kept: make(chan string, 1)}
 	between := httptest.NewServer(r)
 	defer between.Close()
 	r.keepBack([]int{2})
 	ask := func(ctx context.Context, method, path, key string) (*http.Response, error) {
-		return c.open(ctx, method, between.URL+path, nil, map[string]string{"Idempotency-Key": key})
+		return c.Open(ctx, method, between.URL+path, nil, map[string]string{"Idempotency-Key": key})
 	}
 	for _, one := range []struct{ method, path, key string }{
 		{http.MethodPost, "/systems/a/revocations", "k1"}, {http.MethodGet, "/systems/a/grants?x=1", ""}, {http.MethodGet, "/systems/a/revocations", "k1"},

@@ -68,7 +68,7 @@ func (t *trace) authorization(ctx context.Context) (answer, error) {
 			return answer{}, err
 		}
 		if is.Metadata.Own.Challenge == nil {
-			return answer{status: http.StatusConflict}, nil
+			return answer{Status: http.StatusConflict}, nil
 		}
 		if t.token, err = t.approver.give(is, receiptID); err != nil {
 			return answer{}, err
@@ -97,7 +97,7 @@ func reported(e event) chapter {
 func accepted(about string, ask func(*trace, context.Context) (answer, error)) chapter {
 	return chapter{about, func(t *trace, ctx context.Context) error {
 		a, err := ask(t, ctx)
-		if err == nil && a.status != http.StatusOK {
+		if err == nil && a.Status != http.StatusOK {
 			err = errors.New(a.String())
 		}
 		return err

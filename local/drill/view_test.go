@@ -7,19 +7,30 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
-func frames(t *testing.T, datas ...string) (out []frame) {
-	t.Helper()
+// recorded is a stream that has brought these frames.
+func recorded(datas ...string) *stream {
+	var body strings.Builder
 	for _, data := range datas {
 		id, data, _ := strings.Cut(data, " ")
-		f, err := parseFrame(strings.Trim(id, "-"), data)
-		if err != nil {
-			t.Fatal(err)
+		if id != "-" {
+			body.WriteString("id: " + id + "\n")
 		}
-		out = append(out, f)
+		body.WriteString("data: " + data + "\n\n")
 	}
-	return out
+	return &stream{driver.Recorded(strings.NewReader(body.String()), parseFrame)}
+}
+
+func frames(t *testing.T, datas ...string) []frame {
+	t.Helper()
+	s := recorded(datas...)
+	if s.Err != nil {
+		t.Fatal(s.Err)
+	}
+	return s.Kept()
 }
 
 func ownly(seq int, more string) string {
@@ -99,7 +110,7 @@ func TestStreamIDs(t *testing.T) {
 		"no task":    {[]string{stateAt(2, stateWorking, ""), stateAt(3, stateWorking, "")}, "did not begin with the task"},
 		"descending": {[]string{first, stateAt(3, stateWorking, ""), stateAt(2, stateWorking, "")}, "id 2 came after 3"},
 	} {
-		err := brought(&stream{frames: frames(t, c.datas...)}, 2, 3)
+		err := brought(recorded(c.datas...), 2, 3)
 		if got := fmt.Sprint(err); c.want == "" != (err == nil) || c.want != "" && !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s, want %q", about, got, c.want)
 		}

@@ -48,7 +48,7 @@ func (w *worker) send(ctx context.Context, e event) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return w.ask(ctx, http.MethodPost, w.url+"/tasks/"+w.task+"/events", body)
+	return w.Ask(ctx, http.MethodPost, w.url+"/tasks/"+w.task+"/events", body)
 }
 
 func (w *worker) body(e event) (object, error) {
@@ -74,7 +74,7 @@ func (w *worker) report(ctx context.Context, e event) (taken, error) {
 	var out taken
 	a, err := w.send(ctx, e)
 	if err == nil {
-		err = a.decode(&out)
+		err = a.Decode(&out)
 	}
 	if err != nil {
 		return out, fmt.Errorf("event %s: %w", e.id, err)
@@ -88,7 +88,7 @@ func (w *worker) refused(ctx context.Context, e event, reason string) error {
 	if err != nil {
 		return err
 	}
-	return a.refusedFor("event "+e.id, reason)
+	return a.RefusedFor("event "+e.id, reason)
 }
 
 // claiming is the event by which a worker claims its task. Until it was answered it

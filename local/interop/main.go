@@ -24,13 +24,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 const (
@@ -38,25 +37,14 @@ const (
 	prepareTime = 10 * time.Minute
 	// runTime bounds what one client does over one binding; it takes about 15 s.
 	runTime = 3 * time.Minute
-	// stopTime is how long the server may take to stop.
-	stopTime = 10 * time.Second
+	// startTime is how long the server may take to say where it is.
+	startTime = 30 * time.Second
 )
 
 // bindings are those of the card, in its words.
 func bindings() []string { return []string{"JSONRPC", "HTTP+JSON"} }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Println("FAIL interop:", err)
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(driver.Main("interop", run)) }
 
 // run plays everything once. Its error is what the last line says.
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
@@ -88,12 +76,17 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
-	s, err := startServer(ctx, w.server, filepath.Join(w.dir, "server.log"), "--addr", *addr, "--data", data)
+	server, err := driver.Start(w.dir, "server", w.server, "--addr", *addr, "--data", data)
 	if err != nil {
 		return err
 	}
-	reports := w.play(ctx, s.url, out)
-	if err := s.stop(); err != nil {
+	defer func() { err = errors.Join(err, driver.End(server)) }()
+	url, err := server.FirstLine(ctx, startTime)
+	if err != nil {
+		return err
+	}
+	reports := w.play(ctx, url, out)
+	if err := server.Stop(); err != nil {
 		return err
 	}
 	return summary(reports, time.Since(began), out)

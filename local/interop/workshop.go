@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // workshop is what was built and installed.
@@ -30,24 +31,20 @@ type client struct {
 func prepare(ctx context.Context) (workshop, error) {
 	ctx, cancel := context.WithTimeout(ctx, prepareTime)
 	defer cancel()
-	gomod, err := output(ctx, "", "go", "env", "GOMOD")
+	root, err := driver.Root(ctx)
 	if err != nil {
 		return workshop{}, err
 	}
-	if gomod == "" || gomod == os.DevNull {
-		return workshop{}, errors.New("run it from within the project: go run ./local/interop")
-	}
-	root := filepath.Dir(gomod)
 	w := workshop{root: root, dir: filepath.Join(root, "dist", "interop")}
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		return w, err
 	}
-	w.server = filepath.Join(w.dir, "server")
-	golang := filepath.Join(w.dir, "golang")
-	for binary, folder := range map[string]string{w.server: "./local/interop/server", golang: "./local/interop/golang"} {
-		if _, err := output(ctx, root, "go", "build", "-o", binary, folder); err != nil {
-			return w, err
-		}
+	if w.server, err = driver.Build(ctx, root, filepath.Join(w.dir, "server"), "./local/interop/server"); err != nil {
+		return w, err
+	}
+	golang, err := driver.Build(ctx, root, filepath.Join(w.dir, "golang"), "./local/interop/golang")
+	if err != nil {
+		return w, err
 	}
 	venv, err := w.install(ctx, "venv local/interop/python/requirements.txt")
 	if err != nil {
@@ -69,7 +66,7 @@ func prepare(ctx context.Context) (workshop, error) {
 // install calls a function of the script that installs pinned tools; it prints
 // where.
 func (w workshop) install(ctx context.Context, call string) (string, error) {
-	return output(ctx, w.root, "bash", "-c", "set -euo pipefail; . infra/checks/tools.sh; "+call)
+	return driver.Output(ctx, w.root, "bash", "-c", "set -euo pipefail; . infra/checks/tools.sh; "+call)
 }
 
 // javascript lays the program beside the packages that it imports: node looks for
@@ -93,25 +90,13 @@ func (w workshop) javascript(ctx context.Context) (string, error) {
 func (w workshop) versions(ctx context.Context) []string {
 	var list []string
 	for _, c := range w.clients {
-		version, err := output(ctx, w.root, c.tool[0], c.tool[1:]...)
+		version, err := driver.Output(ctx, w.root, c.tool[0], c.tool[1:]...)
 		if err != nil {
 			version = err.Error()
 		}
 		list = append(list, fmt.Sprintf("%s runs on %s", c.name, version))
 	}
 	return list
-}
-
-// output is what a command prints. What it says beside that goes to the terminal.
-func output(ctx context.Context, dir, name string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
-	cmd.Stderr = os.Stderr
-	text, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
-	}
-	return strings.TrimSpace(string(text)), nil
 }
 
 // run lets the client's program go through the scenarios.

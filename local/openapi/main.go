@@ -21,10 +21,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"syscall"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 const (
@@ -32,22 +31,11 @@ const (
 	prepareTime = 10 * time.Minute
 	// runTime bounds one run of schemathesis, which takes less than a minute.
 	runTime = 5 * time.Minute
-	// stopTime is how long a server may take to stop.
-	stopTime = 10 * time.Second
+	// startTime is how long a server may take to say where it is.
+	startTime = 30 * time.Second
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Println("FAIL openapi:", err)
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(driver.Main("openapi", run)) }
 
 // run plays everything once. Its error is what the last line says.
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
@@ -68,16 +56,16 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
-	systems, err := w.start(ctx, "systems.log", "systems", "--addr", "127.0.0.1:0")
+	systems, systemsURL, err := w.start(ctx, "systems", "systems", "--addr", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, systems.stop()) }()
-	server, err := w.start(ctx, "server.log", "serve", "--addr", "127.0.0.1:0", "--data", data, "--systems-url", systems.url)
+	defer func() { err = errors.Join(err, systems.Stop()) }()
+	server, url, err := w.start(ctx, "server", "serve", "--addr", "127.0.0.1:0", "--data", data, "--systems-url", systemsURL)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, server.stop(), faults(filepath.Join(w.dir, "server.log"))) }()
+	defer func() { err = errors.Join(err, server.Stop(), faults(server.Log)) }()
 	hooks, err := listen(ctx)
 	if err != nil {
 		return err
@@ -85,11 +73,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, hooks.close()) }()
 	total := 0
 	for _, a := range subjects() {
-		seen, err := a.seed(ctx, server.url, hooks.url)
+		seen, err := a.seed(ctx, url, hooks.url)
 		if err != nil {
 			return fmt.Errorf("making tasks of %s: %w", a.name, err)
 		}
-		cases, err := w.schemathesis(ctx, server.url, a, seen, *examples, *seed, out)
+		cases, err := w.schemathesis(ctx, url, a, seen, *examples, *seed, out)
 		if err != nil {
 			return err
 		}

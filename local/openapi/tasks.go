@@ -1,17 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // subject is one of the agents that the program ships.
@@ -105,24 +104,7 @@ func (a subject) seed(ctx context.Context, url, hook string) (names, error) {
 }
 
 func post(ctx context.Context, url, body string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader([]byte(body)))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("A2A-Version", "1.0")
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := io.ReadAll(resp.Body)
-	if closed := resp.Body.Close(); err == nil {
-		err = closed
-	}
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %d %.500s", url, resp.StatusCode, answer)
-	}
+	var answer json.RawMessage
+	err := driver.NewClient(0).AskFor(ctx, http.MethodPost, url, []byte(body), &answer)
 	return answer, err
 }
