@@ -46,7 +46,7 @@ func openHook(ctx context.Context) (*hook, error) {
 		return nil, err
 	}
 	h := &hook{url: "http://" + listener.Addr().String() + "/review"}
-	h.server = &http.Server{Handler: h, ReadHeaderTimeout: requestTime}
+	h.server = &http.Server{Handler: h, ReadHeaderTimeout: waitTime}
 	go func() { _ = h.server.Serve(listener) }() // until it is closed
 	return h, nil
 }
@@ -94,7 +94,7 @@ func (p product) hookKeys(ctx context.Context) ([]ed25519.PublicKey, error) {
 	var published struct {
 		Keys []string `json:"keys"`
 	}
-	if err := askFor(ctx, http.MethodGet, string(p)+"/.well-known/webhook-keys.json", nil, &published); err != nil {
+	if err := caller.Get(ctx, string(p)+"/.well-known/webhook-keys.json", &published); err != nil {
 		return nil, err
 	}
 	var keys []ed25519.PublicKey
@@ -125,7 +125,7 @@ func (n notice) read(keys []ed25519.PublicKey, now time.Time) (told, error) {
 	}
 	t := told{seq: seq, id: get("Webhook-Id")}
 	seconds, err := strconv.ParseInt(get("Webhook-Timestamp"), 10, 64)
-	if age := now.Sub(time.Unix(seconds, 0)); err != nil || age < -time.Second || age > playTime+buildTime {
+	if age := now.Sub(time.Unix(seconds, 0)); err != nil || age < -time.Second || age > playTime {
 		return t, fmt.Errorf("the webhook of %d is of %q", seq, get("Webhook-Timestamp"))
 	}
 	if get("A2a-Notification-Token") != hookToken || get("Content-Type") != "application/a2a+json" {
