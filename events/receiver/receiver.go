@@ -72,6 +72,9 @@ func (v *Receiver) take(w http.ResponseWriter, r *http.Request) (u Update, o Out
 	if !meant(r.Header, v.Token) {
 		return u, "", refusal{http.StatusUnauthorized, errors.New("it does not have our token")}
 	}
+	if r.ContentLength > maxBodyBytes {
+		return u, "", refusal{http.StatusRequestEntityTooLarge, fmt.Errorf("it has %d bytes", r.ContentLength)}
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return u, "", refusal{http.StatusRequestEntityTooLarge, err}
