@@ -8,6 +8,7 @@ BENCH_FLAGS ?=
 GROWTH_FLAGS ?=
 SOAK_FLAGS  ?=
 DEMO_FLAGS  ?=
+WEBHOOKS_FLAGS ?=
 
 # What needs a running server is in folders called integration (make integration).
 PACKAGES = $$(go list ./... | grep -v /integration)
@@ -15,7 +16,7 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: help run test race check lint fix fuzz golden bench growth bench-smoke demo drill soak readme build clean check-test \
+.PHONY: help run test race check lint fix fuzz golden bench growth bench-smoke demo drill soak webhooks readme build clean check-test \
 	template integration deploy-test cost conformance openapi interop build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
 
 help: ## print this list
@@ -36,6 +37,7 @@ check: lint check-test race ## what CI runs: lint, test, race, then everything e
 	$(MAKE) demo
 	$(MAKE) drill
 	$(MAKE) soak SOAK_FLAGS="--long 12s"
+	$(MAKE) webhooks
 	$(MAKE) bench-smoke
 	$(MAKE) readme
 	$(MAKE) conformance
@@ -98,6 +100,9 @@ soak: ## half an hour of mixed load on both ledgers with a SIGKILL every few sec
 	go run ./local/drill soak $(SOAK_FLAGS)
 	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \
 	go run ./local/drill soak --beside 4 --rest 250ms --dynamodb-endpoint "$$HOLDFAST_DYNAMODB_ENDPOINT" $(SOAK_FLAGS)
+
+webhooks: ## webhooks whose receivers fail, for seconds and for days; the receivers to copy under attack; a load (WEBHOOKS_FLAGS); installs cryptography
+	go run ./local/webhooks $(WEBHOOKS_FLAGS)
 
 readme: build ## run the curl lines of README.md against a fresh server; needs curl and port 8080
 	@$(readme)
