@@ -64,7 +64,7 @@ class Server:
                     return json.load(answer)
             except urllib.error.HTTPError as e:
                 failure = told(e)
-                if e.code < 500 and failure.reason != "SEQUENCE_GAP":
+                if e.code < 500 and failure.reason not in ("SEQUENCE_GAP", "COORDINATE_GAP"):
                     raise failure from e
             except (OSError, http.client.HTTPException, ValueError) as e:  # refused, reset, timed out, cut in the middle of the answer
                 failure = e
@@ -119,19 +119,20 @@ class Lease:
 
 
 def capitals(lease, pause):
-    """The work. It goes on behind the chunks that are in the artifact already, whoever has reported them."""
+    """The work. It goes on behind the chunks that are in the artifact already, whoever has reported them, and says of each
+    chunk where it stands: one that is there already is not written again, whatever its event was called."""
     text = "".join(part.get("text", "") for part in lease.work["message"]["parts"])
     lines = text.splitlines(keepends=True)
     if not lines:
         lease.report({"kind": "reject", "reason": "no text", "text": "There is no text to be turned into capitals."})
         return
-    at_hand = next((a for a in lease.work["artifacts"] if a["artifactId"] == ARTIFACT), {"chunks": 0})
+    at_hand = next((a for a in lease.work["artifacts"] if a["artifactId"] == ARTIFACT), {"revision": 1, "chunks": 0})
     for i in range(at_hand["chunks"], len(lines)):
         time.sleep(pause)  # here be work
         lease.renew()
         content = lines[i].upper()
         lease.report({"kind": "chunk", "chunks": [{
-            "artifactId": ARTIFACT, "append": i > 0, "lastChunk": i == len(lines) - 1,
+            "artifactId": ARTIFACT, "revision": at_hand["revision"], "number": i + 1, "lastChunk": i == len(lines) - 1,
             "part": {"text": content}, "checksum": sha256(content.encode()),
         }]})
     lease.report({"kind": "complete", "text": f"{len(lines)} lines in capitals."})

@@ -7,11 +7,28 @@ import (
 	"slices"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
 // chunkLayout: the coordinate is the key.
 var chunkLayout = layout{keyed: map[string]bool{"artifact": true, "revision": true, "number": true}}
+
+// Chunk implements ledger.Tasks.
+func (l *Ledger) Chunk(ctx context.Context, ref lifecycle.Ref, artifact a2a.ArtifactID, revision, number int) (ledger.ChunkReceipt, error) {
+	k := ledger.ChunkReceipt{Artifact: artifact, Revision: revision, Number: number}
+	it, err := l.get(ctx, l.tables.Tasks, chunkKey(ref, k))
+	if err == nil && it == nil {
+		err = ledger.ErrNotFound
+	}
+	if err == nil {
+		err = chunkLayout.decode(it, &k)
+	}
+	if err != nil {
+		return k, fmt.Errorf("chunk %d of revision %d of artifact %q of task %s: %w", number, revision, artifact, ref, err)
+	}
+	return k, nil
+}
 
 // Artifacts implements ledger.Tasks. An unknown task has none.
 func (l *Ledger) Artifacts(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Artifact, error) {

@@ -26,20 +26,22 @@ const (
 
 // The reasons of the product's refusals.
 const (
-	eventConflict   = "EVENT_ID_CONFLICT"
-	postTerminal    = "POST_TERMINAL"
-	fenceLost       = "FENCE_LOST"
-	leaseHeld       = "LEASE_HELD"
-	staleSequence   = "STALE_SEQUENCE"
-	sequenceGap     = "SEQUENCE_GAP"
-	cancelRequested = "CANCEL_REQUESTED"
-	illegalMove     = "ILLEGAL_TRANSITION"
-	receiptInvalid  = "AUTHORIZATION_RECEIPT_INVALID"
-	receiptRequired = "AUTHORIZATION_RECEIPT_REQUIRED"
-	submissionOther = "SUBMISSION_KEY_CONFLICT"
-	notCancelable   = "TASK_NOT_CANCELABLE"
-	invalidParams   = "INVALID_PARAMS"
-	unsupportedNow  = "UNSUPPORTED_OPERATION"
+	eventConflict    = "EVENT_ID_CONFLICT"
+	conflictingBytes = "CONFLICTING_CONTENT"
+	coordinateGap    = "COORDINATE_GAP"
+	postTerminal     = "POST_TERMINAL"
+	fenceLost        = "FENCE_LOST"
+	leaseHeld        = "LEASE_HELD"
+	staleSequence    = "STALE_SEQUENCE"
+	sequenceGap      = "SEQUENCE_GAP"
+	cancelRequested  = "CANCEL_REQUESTED"
+	illegalMove      = "ILLEGAL_TRANSITION"
+	receiptInvalid   = "AUTHORIZATION_RECEIPT_INVALID"
+	receiptRequired  = "AUTHORIZATION_RECEIPT_REQUIRED"
+	submissionOther  = "SUBMISSION_KEY_CONFLICT"
+	notCancelable    = "TASK_NOT_CANCELABLE"
+	invalidParams    = "INVALID_PARAMS"
+	unsupportedNow   = "UNSUPPORTED_OPERATION"
 )
 
 // The agents that take part, and the worker of most tasks.

@@ -21,7 +21,7 @@ const (
 	chunksEach     = 24  // of each of two producers
 	turnChunks     = 2   // that a producer reports at once before it lets the other one in
 	pipelines      = 200
-	conflicting    = 12 // senders of one event with different bytes
+	conflicting    = 12 // senders of different bytes to one coordinate
 	cancelRounds   = 500
 	leastShare     = 10 // percent of the rounds that each outcome must have
 	questionExpiry = 1  // seconds

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/ncruces/go-sqlite3"
@@ -169,6 +170,21 @@ func (l *Ledger) Head(ctx context.Context, ref lifecycle.Ref) (lifecycle.Head, e
 func (l *Ledger) Artifacts(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Artifact, error) {
 	const artifacts = `SELECT a.record FROM tasks t JOIN artifacts a ON a.task = t.row WHERE t.tenant = ? AND t.task = ? ORDER BY a.id`
 	return records[lifecycle.Artifact](ctx, l.pool, artifacts, ref.Tenant, string(ref.Task))
+}
+
+// Chunk implements ledger.Tasks.
+func (l *Ledger) Chunk(ctx context.Context, ref lifecycle.Ref, artifact a2a.ArtifactID, revision, number int) (ledger.ChunkReceipt, error) {
+	const chunk = `SELECT c.checksum, c.seq FROM tasks t JOIN chunks c ON c.task = t.row
+		WHERE t.tenant = ? AND t.task = ? AND c.artifact = ? AND c.revision = ? AND c.number = ?`
+	k := ledger.ChunkReceipt{Artifact: artifact, Revision: revision, Number: number}
+	found, err := l.pool.queryRow(ctx, chunk, func(row *sqlite3.Stmt) error {
+		k.Checksum, k.Seq = lifecycle.Digest(row.ColumnText(0)), uint64(row.ColumnInt64(1))
+		return nil
+	}, ref.Tenant, string(ref.Task), string(artifact), revision, number)
+	if err == nil && !found {
+		err = fmt.Errorf("chunk %d of revision %d of artifact %q of task %s: %w", number, revision, artifact, ref, ledger.ErrNotFound)
+	}
+	return k, err
 }
 
 // records reads JSON records, in the order of the query.

@@ -28,10 +28,17 @@ type event struct {
 	pause   *lifecycle.PauseTerms
 }
 
-// chunkSent is a chunk of an artifact. Its coordinate is assigned.
+// chunkSent is a chunk of an artifact. Its coordinate is assigned, unless it is named.
 type chunkSent struct {
 	chunk   lifecycle.Chunk
-	appends bool
+	appends *bool
+}
+
+func (s chunkSent) named() bool { return s.chunk.Number > 0 }
+
+// update is the chunk as a part of a report.
+func (s chunkSent) update(chunk lifecycle.Chunk) lifecycle.Update {
+	return lifecycle.Update{Chunk: &chunk, Append: s.appends != nil && *s.appends, Named: s.named()}
 }
 
 // Kinds of the lease.
@@ -284,7 +291,11 @@ func (r *reader) sentChunk(v value, at string) chunkSent {
 		case "description":
 			out.chunk.Description = r.text(v, field)
 		case "append":
-			out.appends = r.flag(v, field)
+			out.appends = new(r.flag(v, field))
+		case "revision":
+			out.chunk.Revision = r.place(v, field)
+		case "number":
+			out.chunk.Number = r.place(v, field)
 		case "lastChunk":
 			out.chunk.Last = r.flag(v, field)
 		case "checksum":
@@ -297,6 +308,12 @@ func (r *reader) sentChunk(v value, at string) chunkSent {
 		return out
 	}
 	r.name(string(out.chunk.Artifact), at+".artifactId", lifecycle.MaxNameBytes)
+	switch first := out.chunk.Number == 1; {
+	case (out.chunk.Revision > 0) != out.named():
+		r.wrong(at+".revision", "revision and number name a coordinate together")
+	case out.named() && out.appends != nil && *out.appends == first:
+		r.wrong(at+".append", "is %t, and chunk %d of a revision says otherwise", *out.appends, out.chunk.Number)
+	}
 	content, err := lifecycle.PartContent(out.chunk.Part)
 	if err != nil {
 		r.wrong(at+".part", "is required")
@@ -307,6 +324,16 @@ func (r *reader) sentChunk(v value, at string) chunkSent {
 	}
 	out.chunk.Bytes = int64(len(content))
 	return out
+}
+
+// place reads a number of a coordinate.
+func (r *reader) place(v value, field string) int {
+	n := r.counted(v, field)
+	if n > lifecycle.MaxEntries {
+		r.wrong(field, "must be at most %d", lifecycle.MaxEntries)
+		return 0
+	}
+	return int(n)
 }
 
 // pauseTerms reads what a pause is for and how it ends if nobody answers.

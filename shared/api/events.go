@@ -35,6 +35,10 @@ import (
 // producerPrefix keeps outside producers apart from clients and our own parts.
 const producerPrefix = "producer:"
 
+// eventIDConflict tells conflicting content under one event ID from that at one
+// coordinate.
+const eventIDConflict lifecycle.Reason = "event-id-conflict"
+
 // serveEvents takes one event.
 func (c *call) serveEvents(at address) {
 	var e event
@@ -77,6 +81,9 @@ func (c *call) take(id a2a.TaskID, e event) (eventAnswer, error) {
 		err = ledger.ErrBusy // an operator's restart came in between: ask again
 	}
 	if r, refused := errors.AsType[*lifecycle.Rejection](err); refused {
+		if _, taken := errors.AsType[*ledger.EventIDConflict](err); taken {
+			r = &lifecycle.Rejection{Reason: eventIDConflict, Detail: r.Detail}
+		}
 		return eventAnswer{}, c.eventRefused(e, r, now)
 	}
 	if err != nil {
@@ -133,7 +140,7 @@ func (c *call) storeEvent(ctx context.Context, ref lifecycle.Ref, r *lifecycle.R
 		}
 		chunk := k.chunk
 		chunk.Part = stored.Parts[0]
-		r.Updates = append(r.Updates, lifecycle.Update{Chunk: &chunk, Append: k.appends})
+		r.Updates = append(r.Updates, k.update(chunk))
 	}
 	return nil
 }
@@ -143,7 +150,7 @@ func (c *call) storeEvent(ctx context.Context, ref lifecycle.Ref, r *lifecycle.R
 func (c *call) eventRefused(e event, r *lifecycle.Rejection, h lifecycle.Head) error {
 	text := r.Detail
 	switch r.Reason {
-	case lifecycle.SequenceGap:
+	case lifecycle.SequenceGap, lifecycle.CoordinateGap:
 		c.w.Header().Set("Retry-After", "1")
 	case lifecycle.LeaseHeld:
 		left := math.Ceil(h.LeaseUntil.Sub(c.Now()).Seconds())

@@ -39,6 +39,8 @@ type Result struct {
 	Answered int
 	// Receipt is what was remembered, nil for nothing.
 	Receipt *Receipt
+	// Repeats is what a report brought again and nothing else, nil for none.
+	Repeats *lifecycle.There
 }
 
 // Extra is what a commit carries beside its entries.
@@ -99,6 +101,9 @@ func (a *Authority) Do(ctx context.Context, t lifecycle.Task, cmd lifecycle.Comm
 			from, with = lifecycle.Source{Producer: "authority"}, Extra{}
 		}
 		var res Result
+		if d.Repeats != nil && !moves(cmd) {
+			return Result{Task: t, Repeats: d.Repeats}, nil // an earlier report of the producer's count
+		}
 		if d.Mark != nil {
 			res, err = a.mark(ctx, t, *d.Mark, op)
 		} else {
@@ -156,7 +161,10 @@ func (a *Authority) commit(ctx context.Context, t lifecycle.Task, d lifecycle.De
 	if err := collect(&c, next); err != nil {
 		return Result{}, err
 	}
-	res := Result{Task: next, Entries: entries, Answered: d.Answered, Receipt: with.receipt(next.Head, entries, op)}
+	res := Result{Task: next, Entries: entries, Answered: d.Answered, Receipt: with.receipt(next.Head, entries, op), Repeats: d.Repeats}
+	if res.Receipt != nil && d.Repeats != nil {
+		res.Receipt.Seq = d.Repeats.Seq
+	}
 	if res.Receipt != nil {
 		c.Receipts = []Receipt{*res.Receipt}
 	}

@@ -36,8 +36,8 @@ func (c Commit) Check() error {
 		items++
 	}
 	if p := c.Producer; p != nil {
-		if p.Producer == "" || p.Seq == 0 || len(c.Entries) == 0 {
-			return fmt.Errorf("a producer has a name, and its count goes on from 1 with the entries of a report: %+v with %d entries", *p, len(c.Entries))
+		if p.Producer == "" || p.Seq == 0 || len(c.Entries)+len(c.Receipts) == 0 {
+			return fmt.Errorf("a producer has a name, and its count goes on from 1 with the entries or the receipt of a report: %+v with %d entries and %d receipts", *p, len(c.Entries), len(c.Receipts))
 		}
 		items++
 	}

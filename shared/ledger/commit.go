@@ -23,7 +23,8 @@ type Commit struct {
 	// Receipts remember answered events; each is new.
 	Receipts []Receipt
 	// Producer is how far an outside producer has come with this commit; nil when it
-	// is none of its reports. What is there must be one behind.
+	// is none of its reports. What is there must be one behind. Without entries a receipt
+	// says what the report has repeated.
 	Producer *ProducerMark
 	// Answered marks a pause as answered, in the same transaction; 0 for none.
 	Answered int

@@ -51,3 +51,12 @@ type ReceiptKnown struct{ Receipt Receipt }
 func (r *ReceiptKnown) Error() string {
 	return fmt.Sprintf("event %q of %s was answered before", r.Receipt.EventID, r.Receipt.Producer)
 }
+
+// EventIDConflict is an event ID that came with two payloads. It wraps the rejection.
+type EventIDConflict struct{ Err error }
+
+// Error implements error.
+func (c *EventIDConflict) Error() string { return c.Err.Error() }
+
+// Unwrap gives the rejection.
+func (c *EventIDConflict) Unwrap() error { return c.Err }

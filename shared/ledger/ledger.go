@@ -16,6 +16,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
@@ -55,6 +56,8 @@ type Tasks interface {
 	// Artifacts reads how far the task's artifacts are, by ID. An unknown task has
 	// none.
 	Artifacts(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Artifact, error)
+	// Chunk reads what stands at a coordinate. ErrNotFound: nothing.
+	Chunk(ctx context.Context, ref lifecycle.Ref, artifact a2a.ArtifactID, revision, number int) (ChunkReceipt, error)
 	// Key reads a submission key. ErrNotFound: never used, or forgotten. A note that is
 	// forgotten may still be there for a while; see KeyNote.Forgotten.
 	Key(ctx context.Context, key Key) (KeyNote, error)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -60,7 +62,9 @@ type Taken struct {
 // Report, from a source with an event ID and, for a Report, a sequence.
 //
 // Exactly the same event again gives the first receipt and counts as a hit, or the
-// first rejection; the same ID with another digest is an incident. A renewal has no
+// first rejection; the same ID with another digest is *EventIDConflict, an incident. A
+// report of chunks that name their coordinates and stand there already is a hit too,
+// under whatever event ID; the same coordinate with other bytes is an incident. A renewal has no
 // receipt: it is asked for again and again. Of what is refused, reports are kept and
 // remembered (lifecycle.Reason.Remembered); output that comes after a cancellation
 // is quarantined with it.
@@ -80,6 +84,9 @@ func (a *Authority) Take(ctx context.Context, ref lifecycle.Ref, cmd lifecycle.C
 		}
 	}
 	res, err := a.Do(ctx, t, cmd, src, extra)
+	if err == nil && res.Repeats != nil {
+		return a.broughtAgain(ctx, res, src, sent)
+	}
 	if err == nil {
 		return Taken{Result: res}, nil
 	}
@@ -127,15 +134,32 @@ func (a *Authority) repeated(ctx context.Context, ref lifecycle.Ref, sent *Recei
 	case err != nil:
 		return nil, err
 	case first.Digest != sent.Digest:
-		return nil, a.incident(ctx, ref, sent.Producer, fence, &lifecycle.Rejection{
+		return nil, &EventIDConflict{a.incident(ctx, ref, sent.Producer, fence, &lifecycle.Rejection{
 			Reason: lifecycle.ConflictingContent, Detail: "one event ID, two payloads",
-		})
+		})}
 	}
 	if err := a.Ledger.Hit(ctx, ref, sent.Producer, sent.EventID); err != nil {
 		return nil, err
 	}
 	first.Hits++
 	return &first, nil
+}
+
+// broughtAgain answers a report that brought again what stands there, and nothing else:
+// with the sequence under which it was accepted, as a lookup hit of that event.
+func (a *Authority) broughtAgain(ctx context.Context, res Result, src lifecycle.Source, sent Sent) (Taken, error) {
+	ref, there := res.Task.Ref(), res.Repeats
+	out := Taken{Result: res, Repeated: true}
+	out.Receipt = &Receipt{Producer: src.Producer, EventID: src.EventID, Digest: sent.Digest, Seq: there.Seq, Fence: src.Fence}
+	first, err := a.Ledger.Receipt(ctx, ref, there.Producer, there.EventID)
+	if errors.Is(err, ErrNotFound) { // it was none of an outside producer's
+		return out, nil
+	}
+	if err == nil {
+		err = a.Ledger.Hit(ctx, ref, there.Producer, there.EventID)
+	}
+	out.Receipt.Hits = first.Hits + 1
+	return out, err
 }
 
 // refuse keeps a refused report, unless somebody else's same one was answered
@@ -178,6 +202,65 @@ func (a *Authority) placed(ctx context.Context, t lifecycle.Task, cmd lifecycle.
 		return r, t, err
 	}
 	r.Place = &lifecycle.Place{Seq: src.Seq, Last: mark.Seq}
-	t, err = a.Load(ctx, t.Ref())
+	if t, err = a.Load(ctx, t.Ref()); err != nil {
+		return r, t, err
+	}
+	r.Updates, err = a.beheld(ctx, t, r.Updates)
 	return r, t, err
+}
+
+// beheld reads what stands at the coordinates that chunks name. What an artifact has
+// stays as it is, so it is read behind the task.
+func (a *Authority) beheld(ctx context.Context, t lifecycle.Task, sent []lifecycle.Update) ([]lifecycle.Update, error) {
+	out := slices.Clone(sent)
+	for i, u := range out {
+		if u.Chunk == nil || !u.Named {
+			continue
+		}
+		k, art := u.Chunk, t.Arts[u.Chunk.Artifact]
+		if k.Revision > art.Revision || k.Revision == art.Revision && k.Number > art.Chunks {
+			continue
+		}
+		found, err := a.Ledger.Chunk(ctx, t.Ref(), k.Artifact, k.Revision, k.Number)
+		if errors.Is(err, ErrNotFound) { // a revision that was superseded before it got there
+			continue
+		}
+		if err == nil {
+			out[i].There, err = a.there(ctx, t.Ref(), found)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// there reads what came with a chunk, and the event that brought it: the first entry of
+// its commit has the event's name.
+func (a *Authority) there(ctx context.Context, ref lifecycle.Ref, k ChunkReceipt) (*lifecycle.There, error) {
+	behind := k.Seq - min(k.Seq, lifecycle.MaxEntriesPerCommit)
+	entries, err := a.Ledger.Entries(ctx, ref, behind, int(k.Seq-behind))
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, ErrNotFound // purged a moment ago
+	}
+	last := entries[len(entries)-1]
+	ev, err := last.Event()
+	if err != nil || ev.Chunk == nil {
+		return nil, errors.Join(fmt.Errorf("task %s: entry %d is no chunk", ref, k.Seq), err)
+	}
+	first := entries[slices.IndexFunc(entries, func(e lifecycle.Entry) bool { return e.OpID == last.OpID })]
+	out := lifecycle.There{Checksum: k.Checksum, Last: ev.Chunk.Last, Producer: first.Producer, EventID: first.EventID, Seq: first.Seq}
+	if ev.Checkpoint != nil {
+		out.State = ev.Checkpoint.State
+	}
+	return &out, nil
+}
+
+// moves says whether a report's producer's count moves on with it.
+func moves(cmd lifecycle.Command) bool {
+	r, is := cmd.(lifecycle.Report)
+	return is && r.Place != nil && r.Place.Seq > r.Place.Last
 }

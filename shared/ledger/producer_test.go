@@ -135,6 +135,59 @@ func TestLostRefusal(t *testing.T) {
 	}
 }
 
+// A chunk that stands there comes again and its answer is lost: the count moves on once,
+// and it is one hit.
+func TestLostRepeat(t *testing.T) {
+	for name, fault := range twiceOrLost {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, ledgertest.On("Commit", fault, 1, 2, 3), func(k *kit) {
+				k.claimed()
+				first, err := k.take(k.sound, named("text"), "one", 1)
+				k.must(err)
+				again, err := k.take(k.faulty, named("text"), "again", 2)
+				k.must(err)
+				k.equal("its sequence", again.Receipt.Seq, first.Receipt.Seq)
+				mark, err := k.memory.Producer(k.ctx, k.ref, worker)
+				k.must(err)
+				k.equal("the mark", mark, ledger.ProducerMark{Producer: worker, Seq: 2, EventID: "again"})
+				k.equal("the entries", len(k.entries()), 3)
+				k.counted(ledger.Counts{Hits: 1})
+				if _, err = k.take(k.faulty, named("other"), "other", 3); !lifecycle.RejectedFor(err, lifecycle.ConflictingContent) {
+					t.Errorf("other bytes: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// named is a report of the first chunk of an artifact, which says so.
+func named(text string) lifecycle.Report {
+	r := told(1, lifecycle.VerbProgress)
+	r.Updates = []lifecycle.Update{{Named: true, Chunk: &lifecycle.Chunk{
+		Artifact: "draft", Revision: 1, Number: 1, Part: a2a.NewTextPart(text), Bytes: int64(len(text)), Checksum: lifecycle.DigestBytes([]byte(text)),
+	}}}
+	return r
+}
+
+// What stands at a coordinate cannot be read: nothing is decided on a guess.
+func TestThereUnavailable(t *testing.T) {
+	for _, method := range []string{"Chunk", "Entries", "Artifacts"} {
+		t.Run(method, func(t *testing.T) {
+			bubble(t, ledgertest.Always(method, ledgertest.FailBefore), func(k *kit) {
+				k.claimed()
+				_, err := k.take(k.sound, named("text"), "one", 1)
+				k.must(err)
+				for _, text := range []string{"text", "other"} {
+					if _, err := k.take(k.faulty, named(text), "again", 2); err == nil || lifecycle.RejectedFor(err, lifecycle.ConflictingContent) {
+						t.Errorf("%s was answered: %v", text, err)
+					}
+				}
+				k.counted(ledger.Counts{})
+			})
+		})
+	}
+}
+
 // A ledger that is not there leaves an event open: it is sent again.
 func TestTakeUnavailable(t *testing.T) {
 	for _, method := range []string{"Receipt", "Head", "Producer", "Commit"} {

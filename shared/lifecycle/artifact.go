@@ -51,7 +51,7 @@ type ArtifactItem struct {
 
 // place gives a new chunk its coordinate. appending without an open revision is
 // refused: nothing is created, dropped or mixed silently.
-func place(arts map[a2a.ArtifactID]Artifact, c Chunk, appending bool) (Chunk, *Rejection) {
+func place(arts map[a2a.ArtifactID]Artifact, c Chunk, appending bool) (Chunk, error) {
 	a, known := arts[c.Artifact]
 	switch {
 	case c.Artifact == "" || len(c.Artifact) > MaxNameBytes:

@@ -98,6 +98,12 @@ type Update struct {
 	Message *a2a.Message // a progress message, or
 	Chunk   *Chunk       // a chunk; its coordinate is assigned
 	Append  bool         // the chunk extends the open revision
+	// Named says that the chunk says itself where it stands: it is taken there or not at
+	// all. Append has no meaning then.
+	Named bool
+	// There is what stands at a named coordinate already, nil for nothing. The authority
+	// reads it.
+	There *There
 }
 
 // PauseTerms are what an agent asks for when it pauses.

@@ -20,6 +20,9 @@ type Decision struct {
 	// Answered is the pause that a reply, a receipt or an end has closed, 0 for
 	// none: an execution that is parked on it must be told.
 	Answered int
+	// Repeats is what a report brought again, when it brought nothing else: the first of
+	// its chunks, which all stand at their coordinates already.
+	Repeats *There
 }
 
 // Decide says what a command does to a task at an instant, or why it is not

@@ -25,6 +25,9 @@ const (
 	// SequenceGap: the producer's sequence skips some; retry when they are in.
 	// Never remembered.
 	SequenceGap Reason = "sequence-gap"
+	// CoordinateGap: a chunk names a coordinate that is further than its artifact; retry
+	// when what is before it is in. Never remembered.
+	CoordinateGap Reason = "coordinate-gap"
 	// PostTerminal: the task has ended (I2).
 	PostTerminal Reason = "post-terminal"
 	// FenceLost: the commit carries another fence than the head's (I3).

@@ -13,6 +13,13 @@ func decideReport(t Task, c Report, now time.Time) (Decision, error) {
 	if r := holds(t, c.Holder, c.Fence); r != nil {
 		return Decision{}, r
 	}
+	repeats, r := c.again()
+	if r != nil {
+		return Decision{}, r
+	}
+	if repeats != nil {
+		return Decision{After: t.Head, Repeats: repeats}, nil
+	}
 	if r := c.Place.follows(); r != nil {
 		return Decision{}, r
 	}
@@ -71,6 +78,9 @@ func report(t Task, c Report, now time.Time) (Decision, error) {
 	case VerbSubStep:
 		return Decision{After: after, Events: ride(events, &Checkpoint{Step: t.Step, Visit: t.Visit, State: c.State})}, nil
 	case VerbProgress:
+		if len(events) == 0 && len(c.State) == 0 && len(c.Updates) > 0 { // all of it is there, and only the count moves on
+			return Decision{After: after, Repeats: c.Updates[0].There}, nil
+		}
 		return progress(t, c, events)
 	case VerbContinue:
 		if !c.Keep {
@@ -177,6 +187,7 @@ func updates(t Task, c Report) ([]Event, map[a2a.ArtifactID]Artifact, error) {
 		return nil, nil, reject(LimitReached, "%d updates in one commit, the limit is %d", len(c.Updates), MaxEntriesPerCommit-2)
 	}
 	events := make([]Event, 0, len(c.Updates)+2)
+	here := map[coordinate]There{} // what this report itself has placed
 	touched := map[a2a.ArtifactID]bool{}
 	chunks := 0
 	for _, u := range c.Updates {
@@ -193,10 +204,21 @@ func updates(t Task, c Report) ([]Event, map[a2a.ArtifactID]Artifact, error) {
 		if r := checkChunk(u.Chunk); r != nil {
 			return nil, nil, r
 		}
-		placed, r := place(t.Arts, *u.Chunk, u.Append)
-		if r != nil {
-			return nil, nil, r
+		there, known := here[u.Chunk.coordinate()]
+		if u.There != nil {
+			there, known = *u.There, true
 		}
+		if u.Named && known {
+			if r := there.holds(*u.Chunk); r != nil {
+				return nil, nil, r
+			}
+			continue
+		}
+		placed, err := t.placeChunk(u)
+		if err != nil {
+			return nil, nil, err
+		}
+		here[placed.coordinate()] = There{Checksum: placed.Checksum, Last: placed.Last}
 		chunks++
 		touched[placed.Artifact] = true
 		if chunks > MaxChunksPerCommit || len(touched) > MaxArtifactsPerCommit {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -49,6 +50,12 @@ func (l *faultyLedger) Entries(ctx context.Context, ref lifecycle.Ref, after uin
 
 func (l *faultyLedger) Artifacts(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Artifact, error) {
 	return read(ctx, l.faults, Call{Method: "Artifacts", Ref: ref}, func(ctx context.Context) ([]lifecycle.Artifact, error) { return l.inner.Artifacts(ctx, ref) })
+}
+
+func (l *faultyLedger) Chunk(ctx context.Context, ref lifecycle.Ref, artifact a2a.ArtifactID, revision, number int) (ledger.ChunkReceipt, error) {
+	return read(ctx, l.faults, "Chunk", func(ctx context.Context) (ledger.ChunkReceipt, error) {
+		return l.inner.Chunk(ctx, ref, artifact, revision, number)
+	})
 }
 
 func (l *faultyLedger) Key(ctx context.Context, key ledger.Key) (ledger.KeyNote, error) {

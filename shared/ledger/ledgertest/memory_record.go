@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -42,6 +43,18 @@ func (m *Memory) Artifacts(ctx context.Context, ref lifecycle.Ref) (out []lifecy
 		return nil
 	})
 	return out, err
+}
+
+// Chunk implements ledger.Tasks.
+func (m *Memory) Chunk(ctx context.Context, ref lifecycle.Ref, artifact a2a.ArtifactID, revision, number int) (k ledger.ChunkReceipt, err error) {
+	err = m.within(ctx, ref, func(r *record) error {
+		var known bool
+		if k, known = r.chunks[coordinate{artifact, revision, number}]; !known {
+			return ledger.ErrNotFound
+		}
+		return nil
+	})
+	return k, err
 }
 
 // Receipt implements ledger.Tasks.

@@ -29,6 +29,7 @@ func topics() []topic {
 		{"artifacts", artifactTests},
 		{"receipts", receiptTests},
 		{"producers", producerTests},
+		{"coordinates", coordinateTests},
 		{"quarantine", quarantineTests},
 		{"rejections", rejectionTests},
 		{"watch", watchTests},
