@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,9 @@ import (
 func says(id, words, more string) string {
 	return fmt.Sprintf(`{"message":{"messageId":%q,"role":"ROLE_USER","parts":[{"text":%q}]%s}}`, id, words, more)
 }
+
+// trailer is the end of an export: how far it goes, and the chain up to there.
+var trailer = regexp.MustCompile(`"seq":(\d+),"chain":"([0-9a-f]{64})"\}\}\s*$`)
 
 // workerEvent is what a worker from outside sends.
 func workerEvent(t *testing.T, id, more, payload string) string {
@@ -90,7 +94,14 @@ func (h *house) tourTask() string {
 	h.ask(200, http.MethodPost, tasks+"/authorizations", `{"receipt":"yes"}`)
 	h.sent("", says("m", "go", more)) // until it has ended
 	h.ask(200, http.MethodGet, tasks, "")
-	h.ask(200, http.MethodGet, tasks+"/export", "")
+	export := h.ask(200, http.MethodGet, tasks+"/export", "")
+	receipt := trailer.FindSubmatch(export)
+	if receipt == nil {
+		h.t.Fatalf("the export has no trailer: %s", export)
+	}
+	h.ask(409, http.MethodPost, tasks+"/acknowledgement", fmt.Sprintf(`{"sequence":1,"digest":%q}`, receipt[2]))
+	h.ask(200, http.MethodPost, tasks+"/acknowledgement", fmt.Sprintf(`{"sequence":%s,"digest":%q}`, receipt[1], receipt[2]))
+	h.ask(200, http.MethodGet, tasks+"/ledger", "")
 	h.ask(200, http.MethodGet, "/tasks", "", "Accept", "application/json")
 	return id
 }

@@ -64,27 +64,28 @@ var (
 
 // Addresses of an agent (A2A §5.3, §8.2, §11.3).
 var (
-	routeCard      = &route{name: "card", methods: get, unversioned: true, serve: (*call).serveCard}
-	routeKeySet    = &route{name: "jwks", methods: get, unversioned: true, serve: (*call).serveKeySet}
-	routeHookKeys  = &route{name: "webhook keys", methods: get, unversioned: true, serve: (*call).serveWebhookKeys}
-	routeRPC       = &route{name: "rpc", methods: post, unversioned: true, scopes: callers, serve: (*call).serveRPC}
-	routeSend      = &route{name: "SendMessage", methods: post, scopes: callers, serve: (*call).restSend}
-	routeStream    = &route{name: "SendStreamingMessage", methods: post, scopes: callers, serve: (*call).restStream}
-	routeList      = &route{name: "ListTasks", methods: get, scopes: callers, serve: (*call).restList}
-	routeGet       = &route{name: "GetTask", methods: get, scopes: callers, serve: (*call).restGet}
-	routeCancel    = &route{name: "CancelTask", methods: post, scopes: callers, serve: (*call).restCancel}
-	routeSubscribe = &route{name: "SubscribeToTask", methods: both, scopes: callers, serve: (*call).restSubscribe} // the proto says GET, §11.3.2 says POST
-	routePushes    = &route{name: "pushNotificationConfigs", methods: both, scopes: callers, serve: (*call).restWebhooks}
-	routePush      = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, scopes: callers, serve: (*call).restWebhook}
-	routeExtended  = &route{name: "GetExtendedAgentCard", methods: get, scopes: callers, serve: (*call).restExtendedCard}
-	routeLedger    = &route{name: "ledger", methods: get, unversioned: true, scopes: readers, serve: (*call).serveLedger}
-	routeAuthorize = &route{name: "authorizations", methods: post, unversioned: true, scopes: callers, serve: (*call).serveAuthorize}
-	routeEvents    = &route{name: "events", methods: post, unversioned: true, scopes: producers, serve: (*call).serveEvents}
-	routeExport    = &route{name: "export", methods: get, unversioned: true, scopes: readers, serve: (*call).serveExport}
-	routeEffects   = &route{name: "effects", methods: get, unversioned: true, scopes: operators, serve: (*call).serveEffects}
-	routeArtifact  = &route{name: "artifact", methods: get, unversioned: true, scopes: readers, serve: (*call).serveArtifact}
-	routeBlob      = &route{name: "blob", methods: get, unversioned: true, scopes: readers, serve: (*call).serveBlob}
-	routeHealth    = &route{name: "healthz", methods: get, unversioned: true, serve: (*call).serveHealth}
+	routeCard        = &route{name: "card", methods: get, unversioned: true, serve: (*call).serveCard}
+	routeKeySet      = &route{name: "jwks", methods: get, unversioned: true, serve: (*call).serveKeySet}
+	routeHookKeys    = &route{name: "webhook keys", methods: get, unversioned: true, serve: (*call).serveWebhookKeys}
+	routeRPC         = &route{name: "rpc", methods: post, unversioned: true, scopes: callers, serve: (*call).serveRPC}
+	routeSend        = &route{name: "SendMessage", methods: post, scopes: callers, serve: (*call).restSend}
+	routeStream      = &route{name: "SendStreamingMessage", methods: post, scopes: callers, serve: (*call).restStream}
+	routeList        = &route{name: "ListTasks", methods: get, scopes: callers, serve: (*call).restList}
+	routeGet         = &route{name: "GetTask", methods: get, scopes: callers, serve: (*call).restGet}
+	routeCancel      = &route{name: "CancelTask", methods: post, scopes: callers, serve: (*call).restCancel}
+	routeSubscribe   = &route{name: "SubscribeToTask", methods: both, scopes: callers, serve: (*call).restSubscribe} // the proto says GET, §11.3.2 says POST
+	routePushes      = &route{name: "pushNotificationConfigs", methods: both, scopes: callers, serve: (*call).restWebhooks}
+	routePush        = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, scopes: callers, serve: (*call).restWebhook}
+	routeExtended    = &route{name: "GetExtendedAgentCard", methods: get, scopes: callers, serve: (*call).restExtendedCard}
+	routeLedger      = &route{name: "ledger", methods: get, unversioned: true, scopes: readers, serve: (*call).serveLedger}
+	routeAuthorize   = &route{name: "authorizations", methods: post, unversioned: true, scopes: callers, serve: (*call).serveAuthorize}
+	routeAcknowledge = &route{name: "acknowledgement", methods: post, unversioned: true, scopes: callers, serve: (*call).serveAcknowledge}
+	routeEvents      = &route{name: "events", methods: post, unversioned: true, scopes: producers, serve: (*call).serveEvents}
+	routeExport      = &route{name: "export", methods: get, unversioned: true, scopes: readers, serve: (*call).serveExport}
+	routeEffects     = &route{name: "effects", methods: get, unversioned: true, scopes: operators, serve: (*call).serveEffects}
+	routeArtifact    = &route{name: "artifact", methods: get, unversioned: true, scopes: readers, serve: (*call).serveArtifact}
+	routeBlob        = &route{name: "blob", methods: get, unversioned: true, scopes: readers, serve: (*call).serveBlob}
+	routeHealth      = &route{name: "healthz", methods: get, unversioned: true, serve: (*call).serveHealth}
 )
 
 // ServeHTTP implements http.Handler.
@@ -234,6 +235,8 @@ func findPart(segments []string) (*route, address) {
 		return routeLedger, at
 	case "authorizations":
 		return routeAuthorize, at
+	case "acknowledgement":
+		return routeAcknowledge, at
 	case "events":
 		return routeEvents, at
 	case "export":

@@ -23,6 +23,8 @@ var (
 	errMessageConflict = errors.New("message conflict")
 	errReceiptRequired = errors.New("authorization receipt required")
 	errReceiptInvalid  = errors.New("authorization receipt invalid")
+	errNotEnded        = errors.New("task has not ended")
+	errReceiptMismatch = errors.New("terminal receipt mismatch")
 )
 
 // kind is what an error is in both bindings (A2A §5.4, §9.5, §11.6).
@@ -62,6 +64,8 @@ var kinds = []kind{
 	{err: errMessageConflict, code: -32602, status: 409, rpc: "ALREADY_EXISTS", reason: "MESSAGE_ID_CONFLICT"},
 	{err: errReceiptRequired, code: -32602, status: 400, rpc: "INVALID_ARGUMENT", reason: "AUTHORIZATION_RECEIPT_REQUIRED"},
 	{err: errReceiptInvalid, code: -32602, status: 400, rpc: "INVALID_ARGUMENT", reason: "AUTHORIZATION_RECEIPT_INVALID"},
+	{err: errNotEnded, code: -32004, status: 409, rpc: "FAILED_PRECONDITION", reason: "TASK_NOT_ENDED"},
+	{err: errReceiptMismatch, code: -32602, status: 409, rpc: "FAILED_PRECONDITION", reason: "RECEIPT_MISMATCH"},
 	{err: eventRefusal(lifecycle.StaleSequence), code: -32004, status: 409, rpc: "ABORTED", reason: "STALE_SEQUENCE"},
 	{err: eventRefusal(lifecycle.SequenceGap), code: -32004, status: 409, rpc: "ABORTED", reason: "SEQUENCE_GAP"},
 	{err: eventRefusal(lifecycle.CoordinateGap), code: -32004, status: 409, rpc: "ABORTED", reason: "COORDINATE_GAP"},

@@ -50,6 +50,7 @@ type headView struct {
 	Cancel       *lifecycle.CancelMark `json:"cancel,omitempty"`
 	DueAt        time.Time             `json:"dueAt,omitzero"`
 	ExpiresAt    time.Time             `json:"expiresAt,omitzero"`
+	AckedAt      time.Time             `json:"acknowledgedAt,omitzero"`
 	Counts       ledger.Counts         `json:"counts"`
 }
 
@@ -57,7 +58,7 @@ func headViewOf(h lifecycle.Head, counts ledger.Counts) headView {
 	return headView{
 		State: h.State, StatusAt: wireTime(h.StatusAt), Seq: h.Seq, Chain: h.Chain, Agent: h.Agent, AgentVersion: h.AgentVersion,
 		Step: h.Step, Visit: h.Visit, Attempt: h.Attempt, NextAt: h.NextAt, Holder: h.Holder, Fence: h.Fence, LeaseUntil: h.LeaseUntil,
-		Generation: h.Generation, Pause: h.Pause, Cancel: h.Cancel, DueAt: h.DueAt, ExpiresAt: h.ExpiresAt, Counts: counts,
+		Generation: h.Generation, Pause: h.Pause, Cancel: h.Cancel, DueAt: h.DueAt, ExpiresAt: h.ExpiresAt, AckedAt: h.AckedAt, Counts: counts,
 	}
 }
 
