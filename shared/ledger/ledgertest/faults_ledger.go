@@ -53,7 +53,7 @@ func (l *faultyLedger) Artifacts(ctx context.Context, ref lifecycle.Ref) ([]life
 }
 
 func (l *faultyLedger) Chunk(ctx context.Context, ref lifecycle.Ref, artifact a2a.ArtifactID, revision, number int) (ledger.ChunkReceipt, error) {
-	return read(ctx, l.faults, "Chunk", func(ctx context.Context) (ledger.ChunkReceipt, error) {
+	return read(ctx, l.faults, Call{Method: "Chunk", Ref: ref}, func(ctx context.Context) (ledger.ChunkReceipt, error) {
 		return l.inner.Chunk(ctx, ref, artifact, revision, number)
 	})
 }
