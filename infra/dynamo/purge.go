@@ -31,7 +31,7 @@ var strippedNames = append(slices.DeleteFunc(slices.Clone(headNames), func(name 
 // purgeOf reads what is left of a head.
 func purgeOf(ref lifecycle.Ref, it item) (ledger.Purge, error) {
 	h, err := decodeHead(it)
-	return ledger.Purge{Ref: ref, ExpiresAt: h.ExpiresAt, Key: lifecycle.Digest(h.Key)}, err
+	return ledger.Purge{Ref: ref, ExpiresAt: h.ExpiresAt, Key: h.Key}, err
 }
 
 // Expired implements ledger.Purges. Keys alone tell what has expired: no head is read.

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -107,5 +108,22 @@ func TestLooks(t *testing.T) {
 				t.Errorf("within %s Watch costs %.0f read units, and is said to look %d times; want %d", c.idle, got, Looks(c.idle), c.want)
 			}
 		})
+	}
+}
+
+// TestHeadItemIsOneUnit: with ordinary names and everything set that can be set
+// together, a head with its keys and its places in the indexes is billed as one unit.
+func TestHeadItemIsOneUnit(t *testing.T) {
+	uuid, hash, now := "0195a4b2-1111-7abc-8def-000000000042", strings.Repeat("f", 64), at.Add(123*time.Millisecond)
+	held := lifecycle.Head{
+		Tenant: "acme-production", Task: a2a.TaskID(uuid), ContextID: uuid, Agent: "accessreview", AgentVersion: 999, Principal: hash, Policy: "default@1",
+		State: lifecycle.Working, StatusAt: now, AcceptedAt: now, LifeEndsAt: now, RetainSecs: 2_592_000, Seq: 9_999, Chain: lifecycle.DigestBytes(nil), Step: "apply-revocations",
+		Visit: 9_999, CheckpointSeq: 9_999, MessageSeq: 9_999, Attempt: 9, Pauses: 999, Artifacts: 300, Unsealed: 300, EntryFence: 99_999, Fence: 99_999, Generation: 9_999, Untaken: 99,
+		LeaseSecs: 300, PauseSecs: 2_592_000, FailedSecs: 7_776_000, CanceledSecs: 2_592_000, RejectedSecs: 2_592_000, ExportedSecs: 604_800,
+		DueAt: now, Op: uuid, Key: lifecycle.DigestBytes(nil), Holder: uuid + "-g12", LeaseUntil: now, Grants: 10, NextAt: now, Cancel: &lifecycle.CancelMark{Principal: hash, At: now},
+	}
+	size := itemSize(stored(t, held))
+	if t.Logf("%d bytes", size); size > writeUnitBytes {
+		t.Errorf("a head has %d bytes, a write unit %d", size, writeUnitBytes)
 	}
 }

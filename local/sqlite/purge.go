@@ -128,7 +128,7 @@ func (l *Ledger) BeginPurge(ctx context.Context, ref lifecycle.Ref, now time.Tim
 		return ledger.Purge{}, err
 	}
 	h := <-answer
-	return ledger.Purge{Ref: ref, ExpiresAt: instant(h.ExpiresAt), Key: lifecycle.Digest(h.Key)}, nil
+	return ledger.Purge{Ref: ref, ExpiresAt: instant(h.ExpiresAt), Key: h.Key}, nil
 }
 
 // PurgePiece implements ledger.Purges.

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
@@ -119,6 +120,9 @@ type badRequest struct {
 // refuse answers with an error. A fault of ours is logged under an incident, and
 // the caller learns no more than that.
 func (c *call) refuse(err error) {
+	if errors.Is(err, ledger.ErrNotFound) { // it was purged while the caller asked for it
+		err = notFound("")
+	}
 	k := kindOf(err)
 	info := errorInfo{Type: "type.googleapis.com/google.rpc.ErrorInfo", Reason: k.reason, Domain: a2a.ProtocolDomain}
 	st := status{Code: k.status, Status: k.rpc, Message: capital(k.err.Error())}

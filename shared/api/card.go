@@ -139,7 +139,7 @@ func (c *call) announce() a2a.AgentExtension {
 		"maxRequestBytes":       c.MaxRequestBytes,
 		"restart":               "Tasks survive the death of the process and of every connection. A step that was under way runs again; what was committed does not.",
 		"submissionKeys":        keys,
-		"submissionKeyRule":     "The same key with the same message gives the same task; with another message it is a conflict. A key is remembered for as long as its task, and at least " + strconv.FormatInt(seconds(lifecycle.DefaultKeyNote)/86400, 10) + " days more.",
+		"submissionKeyRule":     "The same key with the same message gives the same task; with another message it is a conflict. A key is remembered for as long as its task, and at least " + strconv.FormatInt(seconds(lifecycle.DefaultKeyNote)/86400, 10) + " days more; when its task has expired it gives no other one (SUBMISSION_KEY_EXPIRED).",
 		"authorizations":        c.receiptTerms(),
 		"cursors":               "Every update has its sequence as SSE id. Send the last one as Last-Event-ID, or as metadata after, to get exactly what is missing. Updates marked replay are contained in the task that precedes them. Metadata artifacts names chunks (artifact and number) behind which an artifact's updates are missing.",
 	}

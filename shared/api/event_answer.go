@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -135,6 +137,9 @@ func (c *call) hydrate(ctx context.Context, ref lifecycle.Ref, m *a2a.Message) (
 		part := *p
 		if blob, moved := lifecycle.AsBlob(p); moved {
 			content, err := c.Blobs.Get(ctx, ref, blob.Digest)
+			if errors.Is(err, ledger.ErrNotFound) {
+				return nil, fmt.Errorf("blob %s of task %s is missing", blob.Digest, ref)
+			}
 			if err != nil {
 				return nil, err
 			}

@@ -20,6 +20,7 @@ var (
 	errOrigin          = errors.New("cross-origin request")
 	errNotFound        = errors.New("not found")
 	errKeyConflict     = errors.New("submission key conflict")
+	errKeyExpired      = errors.New("submission key expired")
 	errMessageConflict = errors.New("message conflict")
 	errReceiptRequired = errors.New("authorization receipt required")
 	errReceiptInvalid  = errors.New("authorization receipt invalid")
@@ -61,6 +62,7 @@ var kinds = []kind{
 	{err: a2a.ErrVersionNotSupported, code: -32009, status: 400, rpc: "FAILED_PRECONDITION", reason: "VERSION_NOT_SUPPORTED"},
 	{err: a2a.ErrUnsupportedOperation, code: -32004, status: 400, rpc: "FAILED_PRECONDITION", reason: "UNSUPPORTED_OPERATION"},
 	{err: errKeyConflict, code: -32602, status: 409, rpc: "ALREADY_EXISTS", reason: "SUBMISSION_KEY_CONFLICT"},
+	{err: errKeyExpired, code: -32602, status: 409, rpc: "ALREADY_EXISTS", reason: "SUBMISSION_KEY_EXPIRED"},
 	{err: errMessageConflict, code: -32602, status: 409, rpc: "ALREADY_EXISTS", reason: "MESSAGE_ID_CONFLICT"},
 	{err: errReceiptRequired, code: -32602, status: 400, rpc: "INVALID_ARGUMENT", reason: "AUTHORIZATION_RECEIPT_REQUIRED"},
 	{err: errReceiptInvalid, code: -32602, status: 400, rpc: "INVALID_ARGUMENT", reason: "AUTHORIZATION_RECEIPT_INVALID"},

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -29,7 +30,19 @@ func (f *follower) read(ctx context.Context, each func(seq uint64, update a2a.Ev
 	if err != nil {
 		return err
 	}
-	return f.add(entries, each)
+	return f.intact(ctx, f.add(entries, each))
+}
+
+// intact is the error of a fold, which is no fault when the task is purged right now and
+// some of its entries are gone.
+func (f *follower) intact(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, gone := f.ledger.Head(ctx, f.ref); errors.Is(gone, ledger.ErrNotFound) {
+		return notFound(f.ref.Task)
+	}
+	return err
 }
 
 func (f *follower) add(entries []lifecycle.Entry, each func(seq uint64, update a2a.Event)) error {

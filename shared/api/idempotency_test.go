@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -169,8 +170,8 @@ func TestBadKeys(t *testing.T) {
 	})
 }
 
-// A failed task is returned as it is; one that has expired is not done again
-// under its key.
+// A failed task is returned as it is. One that has expired is not done again under its
+// key, whether it was purged already or not, until the key is forgotten (case 65).
 func TestKeyOfFinishedTask(t *testing.T) {
 	both(t, nil, func(w *world, c client) {
 		t := w.t
@@ -180,8 +181,30 @@ func TestKeyOfFinishedTask(t *testing.T) {
 		if got := keyed.ok("SendMessage", object{"message": message("m-1", "do it")}); text(got, "task.id") != id || text(got, "task.status.state") != "TASK_STATE_FAILED" {
 			t.Errorf("%v", got)
 		}
-		w.clock.Advance(lifecycle.DefaultRetention + 1)
-		keyed.refused("SendMessage", object{"message": message("m-1", "do it")}, "SUBMISSION_KEY_CONFLICT")
+		at := w.head(id).ExpiresAt
+		w.clock.Advance(at.Sub(w.clock.Now()))
+		expired := func(what string) {
+			t.Helper()
+			keyed.refused("SendMessage", object{"message": message("m-1", "do it")}, "SUBMISSION_KEY_EXPIRED")
+			keyed.refused("SendMessage", object{"message": message("m-1", strings.Repeat("do it ", 20_000))}, "SUBMISSION_KEY_CONFLICT")
+			if n := w.count(); n > 1 {
+				t.Errorf("%s: %d tasks", what, n)
+			}
+		}
+		expired("before the purge")
+		w.purge(id)
+		expired("after the purge")
+		w.clock.Advance(lifecycle.DefaultKeyNote - time.Microsecond)
+		expired("at the end of the note")
+		w.clock.Advance(time.Millisecond)
+		for _, m := range []object{message("m-1", strings.Repeat("again ", 20_000)), message("m-1", strings.Repeat("again ", 20_000))} {
+			if again := keyed.submit(m); again == id {
+				t.Error("the task is back")
+			}
+		}
+		if n := w.count(); n != 1 {
+			t.Errorf("%d tasks, want the new one", n)
+		}
 	})
 }
 

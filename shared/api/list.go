@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -89,7 +90,9 @@ func (c *call) listed(h lifecycle.Head, q request) (*wireTask, error) {
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}
-	if err := f.add(entries, nil); err != nil {
+	if err := f.intact(c.r.Context(), f.add(entries, nil)); errors.Is(err, a2a.ErrTaskNotFound) {
+		return nil, nil
+	} else if err != nil {
 		return nil, err
 	}
 	history := q.history

@@ -128,16 +128,20 @@ func clip(s string) string {
 
 // submitted answers for a key that belongs to a task already: the same request
 // gives the same task, in whatever state it is; another request is a conflict (I5).
+// When the task has expired, purged or not, the caller is told so, and not given
+// another one: the work was done.
 func (c *call) submitted(note ledger.KeyNote, digest lifecycle.Digest) (*follower, bool, error) {
 	if note.RequestDigest != digest {
 		return nil, false, refuse(errKeyConflict, "The submission key belongs to another request: use a new key for a new message.")
 	}
-	if _, err := c.known(note.Task); errors.Is(err, a2a.ErrTaskNotFound) {
-		return nil, false, refuse(errKeyConflict, "The task of this submission key has expired: use a new key to run it again.")
-	} else if err != nil {
-		return nil, false, err
+	err := error(notFound(note.Task))
+	if !note.Expired() {
+		_, err = c.known(note.Task)
 	}
-	return c.follow(note.Task), false, nil
+	if errors.Is(err, a2a.ErrTaskNotFound) {
+		return nil, false, refuse(errKeyExpired, "The task of this submission key has ended, and can be read no more: use a new key to run it again.")
+	}
+	return c.follow(note.Task), false, err
 }
 
 // recall looks the key up before large parts are stored for nothing.
@@ -146,7 +150,7 @@ func (c *call) recall(ctx context.Context, key *ledger.Key) error {
 		return nil
 	}
 	note, err := c.Authority.Ledger.Key(ctx, *key)
-	if errors.Is(err, ledger.ErrNotFound) {
+	if errors.Is(err, ledger.ErrNotFound) || err == nil && note.Forgotten(c.Now()) {
 		return nil
 	}
 	if err != nil {

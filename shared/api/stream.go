@@ -112,7 +112,7 @@ func (s *stream) open() error {
 		return err
 	}
 	var all []update
-	if err := s.add(entries, func(seq uint64, body a2a.Event) { all = append(all, update{seq, body}) }); err != nil {
+	if err := s.intact(s.r.Context(), s.add(entries, func(seq uint64, body a2a.Event) { all = append(all, update{seq, body}) })); err != nil {
 		return err
 	}
 	if len(entries) == 0 { // purged a moment ago

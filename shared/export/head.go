@@ -72,7 +72,7 @@ type HeadFields struct {
 	Cancel     *lifecycle.CancelMark `json:"cancel,omitempty"`
 	AckedAt    time.Time             `json:"acknowledgedAt,omitzero"`
 	DueAt      time.Time             `json:"dueAt,omitzero"`
-	Key        lifecycle.ShortDigest `json:"submissionKeyHash,omitempty"`
+	Key        lifecycle.Digest      `json:"submissionKeyHash,omitempty"`
 	Op         string                `json:"op"`
 }
 

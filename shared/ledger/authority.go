@@ -237,7 +237,7 @@ func (a *Authority) Create(ctx context.Context, ref lifecycle.Ref, cmd lifecycle
 		return Result{}, err
 	}
 	if key != nil {
-		next.Key = lifecycle.ShortDigest(key.Hash)
+		next.Key = key.Hash
 	}
 	c := Creation{Head: next.Head, Entries: entries, Key: key, Note: KeyNote{Task: ref.Task, RequestDigest: cmd.RequestDigest, Op: op}, Endpoints: endpoints}
 	err = a.persist(ctx, func() error { return a.Ledger.Create(ctx, c) })

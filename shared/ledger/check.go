@@ -46,7 +46,7 @@ func (c Commit) Check() error {
 
 // Check is Commit.Check for a new task.
 func (c Creation) Check() error {
-	if c.Key != nil && (c.Key.Tenant != c.Head.Tenant || c.Key.Hash != lifecycle.Digest(c.Head.Key)) {
+	if c.Key != nil && (c.Key.Tenant != c.Head.Tenant || c.Key.Hash != c.Head.Key) {
 		return errors.New("a submission key belongs to the tenant of its task, and the head knows it")
 	}
 	if len(c.Endpoints) > MaxEndpoints {

@@ -1,9 +1,7 @@
 package lifecycle
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -13,39 +11,6 @@ import (
 
 // Digest is a SHA-256 in lower-case hexadecimal.
 type Digest string
-
-// ShortDigest is a Digest that is written in base64, as text of 43 characters: in a head
-// every byte counts.
-type ShortDigest Digest
-
-// MarshalText implements encoding.TextMarshaler. What is no digest is kept as it is, behind
-// a "=".
-func (d ShortDigest) MarshalText() ([]byte, error) {
-	sum, err := hex.DecodeString(string(d))
-	if err != nil || len(sum) != sha256.Size || hex.EncodeToString(sum) != string(d) {
-		return append([]byte("="), d...), nil
-	}
-	return base64.RawURLEncoding.AppendEncode(nil, sum), nil
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler. It also takes a digest in
-// hexadecimal, which a migration may have written.
-func (d *ShortDigest) UnmarshalText(text []byte) error {
-	if other, is := bytes.CutPrefix(text, []byte("=")); is {
-		*d = ShortDigest(other)
-		return nil
-	}
-	if len(text) == hex.EncodedLen(sha256.Size) {
-		*d = ShortDigest(text)
-		return nil
-	}
-	sum, err := base64.RawURLEncoding.AppendDecode(nil, text)
-	if err != nil || len(sum) != sha256.Size {
-		return fmt.Errorf("%q is no digest", text)
-	}
-	*d = ShortDigest(hex.EncodeToString(sum))
-	return nil
-}
 
 // DigestBytes is the digest of b.
 func DigestBytes(b []byte) Digest {

@@ -72,7 +72,7 @@ type Head struct {
 	DueAt time.Time `json:"du,omitzero"`
 	// Key is the hash of the submission key that the task was created under. It stays
 	// to the last, for the purge turns that key into a note.
-	Key ShortDigest `json:"ky,omitempty"`
+	Key Digest `json:"ky,omitempty"`
 	// Op is the operation that wrote this head.
 	Op string `json:"op"`
 }

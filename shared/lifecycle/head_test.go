@@ -23,8 +23,9 @@ func TestHeadSize(t *testing.T) {
 	for kind, h := range ordinary {
 		size, most := size(t, h), size(t, largest[kind])
 		t.Logf("%-10s %4d bytes with ordinary names, %4d with the longest", kind, size, most)
-		if size > limit {
-			t.Errorf("a head that is %s has %d bytes, the limit is %d", kind, size, limit)
+		const digests = 2 * 32 // DynamoDB keeps chain and key in half the bytes of their text
+		if size-digests > limit {
+			t.Errorf("a head that is %s has %d bytes, the limit is %d", kind, size-digests, limit)
 		}
 	}
 }
@@ -41,7 +42,7 @@ func heads(n names) map[string]lifecycle.Head {
 		State: lifecycle.Working, StatusAt: at, AcceptedAt: at, LifeEndsAt: at, RetainSecs: 2_592_000, Seq: 9_999, Chain: lifecycle.DigestBytes(nil),
 		Step: n.step, Visit: 9_999, CheckpointSeq: 9_999, MessageSeq: 9_999, Attempt: 9, Pauses: 999, Artifacts: 300, Unsealed: 300,
 		LeaseSecs: 300, PauseSecs: 2_592_000, FailedSecs: 7_776_000, CanceledSecs: 2_592_000, RejectedSecs: 2_592_000, ExportedSecs: 604_800,
-		EntryFence: 99_999, Fence: 99_999, Generation: 9_999, Untaken: 99, DueAt: at, Key: lifecycle.ShortDigest(lifecycle.DigestBytes(nil)), Op: n.op,
+		EntryFence: 99_999, Fence: 99_999, Generation: 9_999, Untaken: 99, DueAt: at, Key: lifecycle.DigestBytes(nil), Op: n.op,
 	}
 	leased := live
 	leased.Holder, leased.LeaseUntil, leased.Grants, leased.NextAt = n.holder, at, 10, at

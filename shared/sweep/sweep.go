@@ -1,6 +1,6 @@
 // Package sweep looks for what time alone has made due: pauses past their
 // deadline, tasks past their longest life, leases that ran out, starts and
-// resumes that nobody was told of.
+// resumes that nobody was told of; and, apart from these, tasks whose retention is over.
 //
 // It is a net under everything else and never the normal path. It looks at the
 // tasks that are due, reads each one's head, and does what the rules allow; two
@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -41,9 +40,7 @@ type Sweeper struct {
 	Page, Most int
 	Logger     *slog.Logger
 
-	mu sync.Mutex
-	// next is where a run had to stop that had looked at Most tasks, nil at the end.
-	next *ledger.DueCursor
+	place place[ledger.DueCursor]
 }
 
 // Found counts what one run did.
@@ -62,7 +59,7 @@ type Found struct {
 // from the others. An error about one task does not end the run.
 func (s *Sweeper) Run(ctx context.Context) (Found, error) {
 	var f Found
-	after := s.from()
+	after := s.place.take()
 	now := s.Authority.Now()
 	for f.Looked < s.Most {
 		page, err := s.Authority.Ledger.Due(ctx, now, after, min(s.Page, s.Most-f.Looked))
@@ -83,24 +80,8 @@ func (s *Sweeper) Run(ctx context.Context) (Found, error) {
 			break
 		}
 	}
-	s.goOn(after)
+	s.place.leave(after)
 	return f, nil
-}
-
-// from takes the place where the last run stopped. A run that fails leaves none:
-// the next one begins anew.
-func (s *Sweeper) from() *ledger.DueCursor {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	after := s.next
-	s.next = nil
-	return after
-}
-
-func (s *Sweeper) goOn(after *ledger.DueCursor) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.next = after
 }
 
 func (s *Sweeper) look(ctx context.Context, ref lifecycle.Ref, f *Found) error {

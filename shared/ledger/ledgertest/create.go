@@ -26,7 +26,7 @@ func (b *bench) creation(ref lifecycle.Ref, key *ledger.Key, op string) ledger.C
 	next, entries, err := lifecycle.Seal(empty, decision, client(), op, b.clock.Now())
 	b.ok(err)
 	if key != nil {
-		next.Key = lifecycle.ShortDigest(key.Hash)
+		next.Key = key.Hash
 	}
 	note := ledger.KeyNote{Task: ref.Task, RequestDigest: submission().RequestDigest, Op: op}
 	return ledger.Creation{Head: next.Head, Entries: entries, Key: key, Note: note}

@@ -23,11 +23,15 @@ func (l *faultyLedger) BeginPurge(ctx context.Context, ref lifecycle.Ref, now ti
 }
 
 func (l *faultyLedger) PurgePiece(ctx context.Context, ref lifecycle.Ref) (removed int, more bool, err error) {
-	err = write(ctx, l.faults, Call{Method: "PurgePiece", Ref: ref}, func(ctx context.Context) error {
-		removed, more, err = l.inner.PurgePiece(ctx, ref)
-		return err
-	}, nil)
-	return removed, more, err
+	type piece struct {
+		removed int
+		more    bool
+	}
+	p, err := read(ctx, l.faults, Call{Method: "PurgePiece", Ref: ref}, func(ctx context.Context) (p piece, err error) {
+		p.removed, p.more, err = l.inner.PurgePiece(ctx, ref)
+		return p, err
+	})
+	return p.removed, p.more, err
 }
 
 func (l *faultyLedger) EndPurge(ctx context.Context, p ledger.Purge, forgetAt time.Time) error {

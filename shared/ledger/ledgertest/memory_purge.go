@@ -65,7 +65,7 @@ func (m *Memory) BeginPurge(ctx context.Context, ref lifecycle.Ref, now time.Tim
 		delete(m.tasks, ref)
 		m.purged[ref] = r
 	}
-	return ledger.Purge{Ref: ref, ExpiresAt: r.head.ExpiresAt, Key: lifecycle.Digest(r.head.Key)}, nil
+	return ledger.Purge{Ref: ref, ExpiresAt: r.head.ExpiresAt, Key: r.head.Key}, nil
 }
 
 // PurgePiece implements ledger.Purges. The feed forgets the entries as well.
