@@ -17,7 +17,7 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 .PHONY: help run test race check lint fix fuzz golden bench growth bench-smoke demo drill soak webhooks readme build clean check-test \
-	template integration deploy-test cost conformance openapi interop build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction
+	template integration deploy-test cost conformance openapi interop build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-DeliverFunction build-SweepFunction
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,7 +116,7 @@ build: ## build dist/holdfast, and dist/holdfast-next with the example's renamed
 GOARCH_LAMBDA = $(or $(GOARCH),arm64)
 LAMBDA_FLAGS  = -trimpath -buildvcs=false -tags lambda.norpc -ldflags "-s -w -buildid="
 
-build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-SweepFunction: build-%Function:
+build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-DeliverFunction build-SweepFunction: build-%Function:
 	cd functions && CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH_LAMBDA) go build $(LAMBDA_FLAGS) \
 		-o "$(abspath $(ARTIFACTS_DIR))/bootstrap" ./$$(echo $* | tr A-Z a-z)
 

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/holdfast-a2a/holdfast/statemachine"
 )
 
 // kept are variables that the template leaves alone: their defaults are made for Lambda, and a second place for a limit is one too many. Whoever
@@ -42,6 +40,15 @@ func checkEnvironment(t *testing.T, all stacks) (violations []string) {
 	for name := range child(all[root].doc, "Globals", "Function", "Environment", "Variables") {
 		if strings.Contains(name, "OIDC") || strings.Contains(name, "KEYS") || strings.Contains(name, "AUTH") {
 			violations = append(violations, fmt.Sprintf("%s is for the API function alone", name))
+		}
+	}
+	for _, f := range all[root].resources("AWS::Serverless::Function") {
+		want := "<nil>"
+		if slices.Contains(ringHolders, strings.TrimSuffix(f.id, "Function")) {
+			want = "{Ref: KmsKeyArn}"
+		}
+		if got := show(child(f.properties, "Environment", "Variables")["HOLDFAST_KMS_KEY"]); got != want {
+			violations = append(violations, fmt.Sprintf("%s: HOLDFAST_KMS_KEY is %s, want %s", f.id, got, want))
 		}
 	}
 	if child(all[root].doc, "Parameters", "ApiKeys")["NoEcho"] != true {
@@ -89,12 +96,12 @@ func bootNames(t *testing.T) (names []string) {
 	return names
 }
 
-// stateTimeout is how long a state waits for its function; 0 for none.
-func stateTimeout(name string) int {
+// stateTimeout is how long a state of a machine waits for its function; 0 for none.
+func stateTimeout(definition, name string) int {
 	var d struct {
 		States map[string]struct{ TimeoutSeconds int }
 	}
-	if err := json.Unmarshal([]byte(statemachine.Task), &d); err != nil {
+	if err := json.Unmarshal([]byte(definition), &d); err != nil {
 		return 0
 	}
 	return d.States[name].TimeoutSeconds

@@ -96,6 +96,7 @@ func duties() map[string]map[string]duty {
 		"SettleRole": {"Ledger": writes, "Private": tokens},
 		"StreamRole": {"Ledger": {[]string{"dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, tasks},
 			"Private": delivers, "ForgetBlobs": forgets, "FindBlobs": finds},
+		"DeliverRole": {"Read": {[]string{"dynamodb:GetItem", "dynamodb:Query"}, tasks}, "Private": {[]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, private}},
 		"SweepRole": {"Ledger": purges, "Private": delivers, "ForgetBlobs": forgets, "FindBlobs": finds,
 			"Due": {[]string{"dynamodb:Query"}, "[{Fn::Sub: ${TasksTableArn}/index/due}, {Fn::Sub: ${PrivateTableArn}/index/due}]"}},
 	}
@@ -165,4 +166,37 @@ func actionsOf(v any) (out []string) {
 		out = append(out, fmt.Sprint(a))
 	}
 	return out
+}
+
+// ringHolders are the functions that open the key ring: who seals secrets of webhooks, and who sends them.
+var ringHolders = []string{"Api", "Stream", "Deliver"}
+
+// checkKey: whoever may use the key may do so through DynamoDB and S3, which says nothing about what it opens; the ring, by its encryption
+// context, is opened by those who need it.
+func checkKey(_ *testing.T, all stacks) (violations []string) {
+	const through = "{StringEquals: {kms:ViaService: [{Fn::Sub: dynamodb.${AWS::Region}.amazonaws.com}, {Fn::Sub: s3.${AWS::Region}.amazonaws.com}]}}"
+	const ring = "{StringEquals: {kms:EncryptionContext:holdfast: keyring}}"
+	for _, r := range all["infra/access.yaml"].resources("AWS::IAM::Role") {
+		opens := false
+		walk(r.properties, func(v any) {
+			o, _ := v.(object)
+			actions := strings.Join(actionsOf(o["Action"]), " ")
+			if !strings.Contains(actions, "kms:") {
+				return
+			}
+			switch condition := show(o["Condition"]); {
+			case condition == ring && actions == "kms:Decrypt kms:Encrypt":
+				opens = true
+			case condition != through:
+				violations = append(violations, fmt.Sprintf("%s: %v may %s where %s", r.id, o["Sid"], actions, condition))
+			}
+			if show(o["Resource"]) != "{Ref: KmsKeyArn}" {
+				violations = append(violations, fmt.Sprintf("%s: %v is about %s", r.id, o["Sid"], show(o["Resource"])))
+			}
+		})
+		if want := slices.Contains(ringHolders, strings.TrimSuffix(r.id, "Role")); opens != want {
+			violations = append(violations, fmt.Sprintf("%s opens the key ring: %v, want %v", r.id, opens, want))
+		}
+	}
+	return violations
 }

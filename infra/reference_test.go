@@ -9,7 +9,7 @@ import (
 )
 
 // generated are names that the SAM translator adds and the template uses; infra/checks/translated.py sees whether they come.
-var generated = []string{"TaskMachineAliaslive", "Api.Stage"}
+var generated = []string{"TaskMachineAliaslive", "DeliveryMachineAliaslive", "Api.Stage"}
 
 // checkReferences: every name leads somewhere, every parameter and condition is used.
 func checkReferences(_ *testing.T, all stacks) (violations []string) {

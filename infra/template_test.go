@@ -36,7 +36,8 @@ var rules = []rule{
 	{"nothing secret is streamed or public", checkSecrets},
 	{"the stream mapping gives up", checkMapping},
 	{"filters let through what is handled", checkFilters},
-	{"the state machine is wired", checkMachine},
+	{"the state machines are wired", checkMachines},
+	{"the key opens the ring for those who need it", checkKey},
 	{"the environment is what the code reads", checkEnvironment},
 }
 
@@ -117,7 +118,7 @@ func checkStreaming(_ *testing.T, all stacks) (violations []string) {
 }
 
 // functions are the logical IDs by the folder that holds the main.
-var functions = map[string]string{"api": "ApiFunction", "step": "StepFunction", "settle": "SettleFunction", "stream": "StreamFunction", "sweep": "SweepFunction"}
+var functions = map[string]string{"api": "ApiFunction", "step": "StepFunction", "settle": "SettleFunction", "stream": "StreamFunction", "deliver": "DeliverFunction", "sweep": "SweepFunction"}
 
 // folders below functions that have a main.
 func mains(t *testing.T) (names []string) {
@@ -199,10 +200,10 @@ func checkTimes(all stacks) (violations []string) {
 	if got := show(timeout("ApiFunction")); got != "{Fn::If: [Streams, 900, 29]}" {
 		violations = append(violations, "ApiFunction: time limit "+got+", want that of its integration")
 	}
-	for id, state := range map[string]string{"StepFunction": "Run", "SettleFunction": "Settle"} {
+	for id, state := range map[string][2]string{"StepFunction": {statemachine.Task, "Run"}, "SettleFunction": {statemachine.Task, "Settle"}, "DeliverFunction": {statemachine.Delivery, "Deliver"}} {
 		seconds, _ := timeout(id).(int)
-		if limit := stateTimeout(state); seconds <= 0 || seconds+30 > limit {
-			violations = append(violations, fmt.Sprintf("%s: time limit %d s, the state %s waits for %d s", id, seconds, state, limit))
+		if limit := stateTimeout(state[0], state[1]); seconds <= 0 || seconds+30 > limit {
+			violations = append(violations, fmt.Sprintf("%s: time limit %d s, the state %s waits for %d s", id, seconds, state[1], limit))
 		}
 	}
 	return violations
@@ -210,48 +211,76 @@ func checkTimes(all stacks) (violations []string) {
 
 var substitution = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-func checkMachine(_ *testing.T, all stacks) (violations []string) {
-	m := all[root].resource("TaskMachine")
-	if m.properties["DefinitionUri"] != "statemachine/task.asl.json" {
-		violations = append(violations, "the state machine is "+show(m.properties["DefinitionUri"]))
+// machines of the template.
+var machines = []struct{ id, file, definition, name, parameter, variable string }{
+	{"TaskMachine", "statemachine/task.asl.json", statemachine.Task, "task", "StateMachineArn", "HOLDFAST_STATE_MACHINE"},
+	{"DeliveryMachine", "statemachine/delivery.asl.json", statemachine.Delivery, "delivery", "DeliveryMachineArn", "HOLDFAST_DELIVERY_MACHINE"},
+}
+
+func checkMachines(_ *testing.T, all stacks) (violations []string) {
+	if n := len(all[root].resources("AWS::Serverless::StateMachine")); n != len(machines) {
+		violations = append(violations, fmt.Sprintf("%d state machines, want %d", n, len(machines)))
 	}
-	used := map[string]bool{}
-	for _, found := range substitution.FindAllStringSubmatch(statemachine.Task, -1) {
-		used[found[1]] = true
-	}
-	given := child(m.properties, "DefinitionSubstitutions")
-	if got, want := slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(used)); !slices.Equal(got, want) {
-		violations = append(violations, fmt.Sprintf("substitutions given are %q, used are %q", got, want))
-	}
-	for name, v := range given {
-		if want := "{Fn::GetAtt: [" + strings.TrimSuffix(name, "Arn") + ", Arn]}"; show(v) != want {
-			violations = append(violations, fmt.Sprintf("%s is %s, want %s", name, show(v), want))
+	for _, known := range machines {
+		m := all[root].resource(known.id)
+		say := func(format string, args ...any) {
+			violations = append(violations, known.id+": "+fmt.Sprintf(format, args...))
 		}
-	}
-	// The machine's name is spelled out where depending on it would be a circle.
-	const name = "${AWS::StackName}-task"
-	alias, _ := m.properties["AutoPublishAlias"].(string)
-	arn := "{Fn::Sub: arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:" + name
-	access := child(all[root].resource("Access").properties, "Parameters")
-	for what, pair := range map[string][2]string{
-		"name":                 {show(m.properties["Name"]), "{Fn::Sub: " + name + "}"},
-		"type":                 {show(m.properties["Type"]), "STANDARD"}, // only these start once for each name
-		"ARN in the policies":  {show(access["StateMachineArn"]), arn + "}"},
-		"alias in policies":    {show(access["StateMachineAlias"]), alias},
-		"ARN of the functions": {show(child(all[root].doc, "Globals", "Function", "Environment", "Variables")["HOLDFAST_STATE_MACHINE"]), arn + ":" + alias + "}"},
-	} {
-		if pair[0] != pair[1] || alias == "" {
-			violations = append(violations, fmt.Sprintf("the machine's %s is %s, want %s", what, pair[0], pair[1]))
+		if m.properties["DefinitionUri"] != known.file {
+			say("it is %s", show(m.properties["DefinitionUri"]))
 		}
+		used := map[string]bool{}
+		for _, found := range substitution.FindAllStringSubmatch(known.definition, -1) {
+			used[found[1]] = true
+		}
+		given := child(m.properties, "DefinitionSubstitutions")
+		if got, want := slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(used)); !slices.Equal(got, want) {
+			say("substitutions given are %q, used are %q", got, want)
+		}
+		var functions []string
+		for name, v := range given {
+			if want := "{Fn::GetAtt: [" + strings.TrimSuffix(name, "Arn") + ", Arn]}"; show(v) != want {
+				say("%s is %s, want %s", name, show(v), want)
+			}
+			functions = append(functions, show(v))
+		}
+		for _, policy := range list(m.properties["Policies"]) {
+			for _, statement := range list(policy.(object)["Statement"]) {
+				var may []string
+				for _, f := range list(child(object{"s": statement}, "s")["Resource"]) {
+					may = append(may, show(f))
+				}
+				if slices.Sort(functions); child(object{"s": statement}, "s")["Sid"] == "CallFunctions" && !slices.Equal(slices.Sorted(slices.Values(may)), functions) {
+					say("it may call %q, and calls %q", may, functions)
+				}
+			}
+		}
+		// Its name is spelled out where depending on it would be a circle.
+		name := "${AWS::StackName}-" + known.name
+		alias, _ := m.properties["AutoPublishAlias"].(string)
+		arn := "{Fn::Sub: arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:" + name
+		access := child(all[root].resource("Access").properties, "Parameters")
+		for what, pair := range map[string][2]string{
+			"name":                 {show(m.properties["Name"]), "{Fn::Sub: " + name + "}"},
+			"type":                 {show(m.properties["Type"]), "STANDARD"}, // only these start once for each name
+			"ARN in the policies":  {show(access[known.parameter]), arn + "}"},
+			"alias in policies":    {show(access["StateMachineAlias"]), alias},
+			"ARN of the functions": {show(child(all[root].doc, "Globals", "Function", "Environment", "Variables")[known.variable]), arn + ":" + alias + "}"},
+		} {
+			if pair[0] != pair[1] || alias == "" {
+				say("the machine's %s is %s, want %s", what, pair[0], pair[1])
+			}
+		}
+		logging := child(m.properties, "Logging")
+		if logging["IncludeExecutionData"] != false {
+			say("execution data holds callback tokens, or whose tasks are delivered where, and must not be logged (I9)")
+		}
+		if !strings.Contains(show(logging["Destinations"]), known.id+"Logs") {
+			say("it logs nowhere")
+		}
+		violations = append(violations, checkLogGroup(all[root].resource(known.id+"Logs"), "{Fn::Sub: /aws/vendedlogs/states/"+name+"}")...)
 	}
-	logging := child(m.properties, "Logging")
-	if logging["IncludeExecutionData"] != false {
-		violations = append(violations, "execution data holds callback tokens and must not be logged (I9)")
-	}
-	if !strings.Contains(show(logging["Destinations"]), "TaskMachineLogs") {
-		violations = append(violations, "the state machine logs nowhere")
-	}
-	return append(violations, checkLogGroup(all[root].resource("TaskMachineLogs"), "{Fn::Sub: /aws/vendedlogs/states/"+name+"}")...)
+	return violations
 }
 
 // checkSecrets: what must not leave.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -21,23 +22,40 @@ func (f keyFolder) Secret(_ context.Context, name string, fresh []byte) ([]byte,
 	if !errors.Is(err, fs.ErrNotExist) {
 		return kept, err
 	}
+	if fresh == nil {
+		return nil, nil
+	}
+	return fresh, f.write(name, fresh)
+}
+
+// Replace implements keyring.Store.
+func (f keyFolder) Replace(_ context.Context, name string, old, fresh []byte) (bool, error) {
+	kept, err := os.ReadFile(filepath.Join(string(f), name))
+	if err != nil || !bytes.Equal(kept, old) {
+		return false, err
+	}
+	return true, f.write(name, fresh)
+}
+
+// write gives a key its file.
+func (f keyFolder) write(name string, fresh []byte) error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
-		return nil, err
+		return err
 	}
 	// A file with half a key would be there for ever: it gets its name when it is whole.
 	part, err := os.CreateTemp(string(f), "."+name+"-*") // mode 0600
 	if err != nil {
-		return nil, err
+		return err
 	}
 	_, err = part.Write(fresh)
 	err = errors.Join(err, part.Sync(), part.Close())
 	if err == nil {
-		err = os.Rename(part.Name(), path)
+		err = os.Rename(part.Name(), filepath.Join(string(f), name))
 	}
 	if err != nil {
-		return nil, errors.Join(err, os.Remove(part.Name()))
+		return errors.Join(err, os.Remove(part.Name()))
 	}
 	// Secrets that were sealed with a key that is gone after a power failure would never
 	// open again: the folder's own name is made durable as well.
-	return fresh, errors.Join(sqlite.SyncFolder(string(f)), sqlite.SyncFolder(filepath.Dir(string(f))))
+	return errors.Join(sqlite.SyncFolder(string(f)), sqlite.SyncFolder(filepath.Dir(string(f))))
 }

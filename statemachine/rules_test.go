@@ -72,7 +72,7 @@ func check(t *testing.T, m machine) []string {
 		s := d.States[name]
 		var found []string
 		if s.Type == "Task" {
-			found = slices.Concat(checkTask(s), checkRetry(s.Retry), checkCatch(d, name, s.Catch))
+			found = slices.Concat(checkTask(s), checkRetry(s.Retry), checkCatch(m, d, name, s.Catch))
 		}
 		if s.Type == "Choice" && s.Default == "" {
 			found = append(found, "a Choice without Default")
@@ -178,18 +178,18 @@ func checkRetry(retry []handler) (violations []string) {
 	return violations
 }
 
-// checkCatch wants every failure to be settled, and a failure to settle to end red.
-func checkCatch(d definition, name string, catch []handler) (violations []string) {
+// checkCatch wants every failure to be settled where somebody settles, and all others to end red.
+func checkCatch(m machine, d definition, name string, catch []handler) (violations []string) {
 	if len(catch) == 0 || !catch[len(catch)-1].all() {
 		violations = append(violations, "a Task whose Catch does not end with States.ALL")
 	}
 	violations = append(violations, checkAll(catch)...)
 	for _, c := range catch {
 		switch {
-		case name == "Settle" && d.States[c.Next].Type != "Fail":
+		case (m.settler == "" || name == m.settler) && d.States[c.Next].Type != "Fail":
 			violations = append(violations, fmt.Sprintf("its Catch leads to %s, want a Fail state", c.Next))
-		case name != "Settle" && c.Next != "Settle":
-			violations = append(violations, fmt.Sprintf("a Catch leads to %s, want Settle", c.Next))
+		case m.settler != "" && name != m.settler && c.Next != m.settler:
+			violations = append(violations, fmt.Sprintf("a Catch leads to %s, want %s", c.Next, m.settler))
 		}
 		if c.ResultPath == "" || c.ResultPath == "$" {
 			violations = append(violations, "a Catch replaces the whole data")

@@ -17,3 +17,15 @@ import _ "embed"
 //
 //go:embed task.asl.json
 var Task string
+
+// Delivery brings one endpoint of one task what it lacks, when the first attempts have not: it waits, calls, and waits
+// again. ARCHITECTURE.md draws it.
+//
+// Input: {"tenant", "taskId", "endpoint", "incarnation", "generation", "outcome": {"seconds": n, "turns": 0}}: it begins
+// by waiting. Substitution: DeliverFunctionArn, the operation deliver.
+// The function returns an outcome: {"word": "wait|done", "seconds": n, "turns": n}, with seconds and turns always there.
+// It counts the turns and ends an execution before its history grows too long. An execution that fails changes nothing:
+// the endpoint is due by its own item, and the sweep begins the next generation.
+//
+//go:embed delivery.asl.json
+var Delivery string

@@ -16,11 +16,13 @@ type machine struct {
 	name          string
 	definition    string
 	substitutions []string // every one that the template supplies
+	settler       string   // the state that looks what a failure means; empty: the sweep does
 }
 
 func machines() []machine {
 	return []machine{
-		{"task.asl.json", statemachine.Task, []string{"SettleFunctionArn", "StepFunctionArn"}},
+		{"task.asl.json", statemachine.Task, []string{"SettleFunctionArn", "StepFunctionArn"}, "Settle"},
+		{"delivery.asl.json", statemachine.Delivery, []string{"DeliverFunctionArn"}, ""},
 	}
 }
 
@@ -62,7 +64,26 @@ func TestTaskHasTheShapeOfTheDesign(t *testing.T) {
 	}
 }
 
-// Each row plants one violation into the deployed definition and wants it found.
+// An endpoint costs three transitions for each attempt that its execution makes, and one at its end. It begins by waiting.
+func TestDeliveryHasTheShapeOfTheDesign(t *testing.T) {
+	d := decode(t, statemachine.Delivery)
+	for state, want := range map[string]string{"Wait": "Deliver", "Deliver": "Failed Route", "Route": "Done Failed Wait", "Done": "", "Failed": ""} {
+		targets := slices.Compact(slices.Sorted(slices.Values(d.States[state].targets())))
+		if got := strings.Join(targets, " "); got != want {
+			t.Errorf("%s leads to %q, want %q", state, got, want)
+		}
+	}
+	for _, rule := range d.States["Route"].Choices {
+		if want := strings.ToUpper(rule.StringEquals[:1]) + rule.StringEquals[1:]; rule.Variable != "$.outcome.word" || rule.Next != want {
+			t.Errorf("the word %q leads to %s by %s", rule.StringEquals, rule.Next, rule.Variable)
+		}
+	}
+	if d.StartAt != "Wait" || d.States["Route"].Default != "Failed" || d.States["Failed"].Type != "Fail" || len(d.States) != 5 {
+		t.Errorf("starts at %s, a word that is not known leads to %s, %d states", d.StartAt, d.States["Route"].Default, len(d.States))
+	}
+}
+
+// Each row plants one violation into a deployed definition and wants it found.
 func TestEachRuleCatchesItsViolation(t *testing.T) {
 	all := []any{map[string]any{"ErrorEquals": []string{"States.ALL"}, "Next": "Settle", "ResultPath": "$.error"}}
 	named := map[string]any{"ErrorEquals": []string{"A"}, "Next": "Settle", "ResultPath": "$.error"}
@@ -99,8 +120,19 @@ func TestEachRuleCatchesItsViolation(t *testing.T) {
 		{"States/Run/Resource", "${StepFunctionARN}", "the substitution ${StepFunctionARN} is not known"},
 		{"States/Settle/Resource", "${StepFunctionArn}", "the substitution ${SettleFunctionArn} is not used"},
 		{"States/Run/Resource", "arn:aws:lambda:eu-north-1:000000000000:function:step", "Run: a function that is named without a substitution"},
+		{"States/Deliver/TimeoutSeconds", drop, "Deliver: a Task without a time limit"},
+		{"States/Deliver/Retry", drop, "Deliver: a Task without Retry"},
+		{"States/Deliver/Retry/0/MaxDelaySeconds", drop, "Deliver: a Retry without jitter, cap or attempts"},
+		{"States/Deliver/Catch", drop, "Deliver: a Task whose Catch does not end with States.ALL"},
+		{"States/Deliver/Catch/0/Next", "Done", "Deliver: its Catch leads to Done, want a Fail state"},
+		{"States/Deliver/Catch/0/ResultPath", "$", "Deliver: a Catch replaces the whole data"},
+		{"States/Deliver/Resource", "${StepFunctionArn}", "the substitution ${StepFunctionArn} is not known"},
+		{"States/Wait/Next", "Nowhere", "Wait: leads to Nowhere, which is not there"},
 	} {
 		m := machines()[0]
+		if strings.HasPrefix(row.path, "States/Deliver/") || strings.HasPrefix(row.path, "States/Wait/") {
+			m = machines()[1]
+		}
 		m.definition = plant(t, m.definition, row.path, row.value)
 		got := check(t, m)
 		if !slices.Contains(got, row.want) {

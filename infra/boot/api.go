@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-a2a/holdfast/infra/gateway"
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
-	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/offer"
 	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
@@ -19,6 +18,7 @@ func API() (any, error) { return newProcess().api() }
 
 func (p process) api() (any, error) {
 	s, machine, t, d := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables), readDoor(p.variables)
+	deliveries, key := readDeliveryMachine(p.variables), readKey(p.variables)
 	who, networks := readAuth(p.variables, p.now), readNetworks(p.variables)
 	receipts := readReceipts(p.variables, p.now)
 	known, err := agents(p.variables)
@@ -28,14 +28,22 @@ func (p process) api() (any, error) {
 		return nil, err
 	}
 	tables := newLedger(c, s)
-	authority, ring := p.authority(tables), keyring.New(tables)
+	authority := p.authority(tables)
+	ring, err := ringOf(c, tables, key)
+	if err != nil {
+		return nil, err
+	}
 	told, err := dispatcher(c, machine, authority, t.grace)
+	if err != nil {
+		return nil, err
+	}
+	hooks, err := delivering(p.push(tables, ring, networks, t.grace), c, deliveries)
 	if err != nil {
 		return nil, err
 	}
 	handler, err := api.New(api.Config{
 		Authority: authority, Blobs: newBlobs(c, s), Agents: offered, Policies: policies, Executions: told,
-		Callers: who, Keys: ring, Push: p.push(tables, ring, networks, t.grace).Door(), Receipts: receipts, Now: p.now, NewID: newID,
+		Callers: who, Keys: ring, Push: hooks.Door(), Receipts: receipts, Now: p.now, NewID: newID,
 		BaseURL:     d.address,
 		Connections: connections{p.logger}, Logger: p.logger,
 		WaitBudget: d.waitBudget, KeepAlive: d.keepAlive, StreamLimit: d.streamLimit,

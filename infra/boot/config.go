@@ -2,7 +2,6 @@ package boot
 
 import (
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
@@ -39,11 +38,11 @@ func readStorage(v *variables) storage {
 }
 
 func readMachine(v *variables) string {
-	machine := v.needed(stateMachine, "the ARN of the state machine's alias")
-	if machine != "" && (!strings.HasPrefix(machine, "arn:") || !strings.Contains(machine, ":stateMachine:")) {
-		v.wrong(stateMachine, "is no ARN of a state machine: give it one such as arn:aws:states:eu-west-1:123456789012:stateMachine:task:live")
-	}
-	return machine
+	return v.machine(stateMachine, "the ARN of the state machine's alias")
+}
+
+func readDeliveryMachine(v *variables) string {
+	return v.machine(deliveryMachine, "the ARN of the delivery machine's alias")
 }
 
 // timing is how long things last.

@@ -29,6 +29,7 @@ func processOf(t *testing.T, environ ...string) process {
 var complete = []string{
 	"HOLDFAST_TASKS_TABLE=tasks", "HOLDFAST_PRIVATE_TABLE=private", "HOLDFAST_BLOBS_BUCKET=blobs",
 	"HOLDFAST_STATE_MACHINE=arn:aws:states:eu-west-1:123456789012:stateMachine:task:live",
+	"HOLDFAST_DELIVERY_MACHINE=arn:aws:states:eu-west-1:123456789012:stateMachine:delivery:live",
 	"HOLDFAST_AUTH=keys", `HOLDFAST_API_KEYS=[{"tenant":"acme","name":"ci","sha256":"` + hash + `"}]`,
 }
 
@@ -45,7 +46,8 @@ func TestComplete(t *testing.T) {
 		_, err3 := p.settle()
 		_, err4 := p.sweep()
 		_, err5 := p.stream()
-		if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		_, err6 := p.deliver()
+		if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 			t.Errorf("with %q: %v", more, err)
 		}
 	}
@@ -60,17 +62,17 @@ func TestEveryProblemAtOnce(t *testing.T) {
 	}{
 		{"nothing is set", nil, []string{
 			"HOLDFAST_TASKS_TABLE is not set", "HOLDFAST_PRIVATE_TABLE is not set", "HOLDFAST_BLOBS_BUCKET is not set",
-			"HOLDFAST_STATE_MACHINE is not set", "HOLDFAST_AUTH is not set",
+			"HOLDFAST_STATE_MACHINE is not set", "HOLDFAST_DELIVERY_MACHINE is not set", "HOLDFAST_AUTH is not set",
 		}},
 		{"everything is wrong", []string{
-			"HOLDFAST_TASK_TABLE=x", "HOLDFAST_TASKS_TABLE=t", "HOLDFAST_PRIVATE_TABLE=p", "HOLDFAST_BLOBS_BUCKET=b", "HOLDFAST_STATE_MACHINE=task",
+			"HOLDFAST_TASK_TABLE=x", "HOLDFAST_TASKS_TABLE=t", "HOLDFAST_PRIVATE_TABLE=p", "HOLDFAST_BLOBS_BUCKET=b", "HOLDFAST_STATE_MACHINE=task", "HOLDFAST_DELIVERY_MACHINE=arn:delivery",
 			"HOLDFAST_LEASE=10s", "HOLDFAST_RENEWAL=6s", "HOLDFAST_GRACE=soon", "HOLDFAST_RESERVE=-1s", "HOLDFAST_PUBLIC_URL=https://user:" + planted + "@x",
 			"HOLDFAST_STREAMING=yes", "HOLDFAST_KEEP_ALIVE=0s", "HOLDFAST_SYSTEMS_URL=ftp://x", "HOLDFAST_AUTH=oidc,keys,none,password",
 			"HOLDFAST_API_KEYS=" + planted, "HOLDFAST_OIDC_ISSUER=http://issuer.example.com", "HOLDFAST_OIDC_GRANT=root", "HOLDFAST_SWEEP_MOST=0",
 			`HOLDFAST_RECEIPT_ISSUERS=[{"issuer":"a","jwksUrl":"http://a/` + planted + `"}]`,
 		}, []string{
 			"HOLDFAST_TASK_TABLE is not known", "HOLDFAST_STATE_MACHINE is no ARN", "HOLDFAST_GRACE is", "HOLDFAST_RENEWAL is 6s",
-			"HOLDFAST_PUBLIC_URL is no address", "HOLDFAST_STREAMING is", "HOLDFAST_KEEP_ALIVE is", "HOLDFAST_RESERVE is",
+			"HOLDFAST_PUBLIC_URL is no address", "HOLDFAST_STREAMING is", "HOLDFAST_KEEP_ALIVE is", "HOLDFAST_RESERVE is", "HOLDFAST_DELIVERY_MACHINE is no ARN",
 			"HOLDFAST_OIDC_GRANT has an unknown scope", "HOLDFAST_OIDC_ISSUER must be", "HOLDFAST_OIDC_AUDIENCE needs one", "HOLDFAST_OIDC_TENANT_CLAIM or HOLDFAST_OIDC_TENANT is needed",
 			"HOLDFAST_API_KEYS cannot be used", "HOLDFAST_AUTH is none", "HOLDFAST_AUTH names no way", "HOLDFAST_RECEIPT_ISSUERS cannot be used", "issuer 1: the address", "HOLDFAST_SYSTEMS_URL is no address",
 		}},

@@ -4,7 +4,7 @@
 // to do, so that a deployment is corrected once.
 //
 // A function is a value that lambda.Start takes: [API], [Step], [Settle], [Stream],
-// [Sweep]. None of them keeps anything of a task between two invocations.
+// [Sweep], [Deliver]. None of them keeps anything of a task between two invocations.
 //
 // The variables, all of them strings; durations as Go writes them ("30s", "5m"):
 //
@@ -12,6 +12,7 @@
 //	HOLDFAST_PRIVATE_TABLE     the table that is not streamed
 //	HOLDFAST_BLOBS_BUCKET      the bucket of large parts
 //	HOLDFAST_STATE_MACHINE     ARN of the state machine's alias
+//	HOLDFAST_DELIVERY_MACHINE  ARN of the delivery machine's alias
 //	HOLDFAST_SYSTEMS_URL       API of the systems that accessreview works on; without it
 //	                           that agent is not offered
 //	HOLDFAST_PUBLIC_URL        address under which callers reach the API; without it, the
@@ -33,6 +34,8 @@
 //	HOLDFAST_WAIT_BUDGET, HOLDFAST_KEEP_ALIVE, HOLDFAST_STREAM_LIMIT    see api's defaults
 //	HOLDFAST_SWEEP_MOST        tasks that one sweep looks at
 //	HOLDFAST_WEBHOOK_NETWORKS  networks that webhooks may lead to besides public addresses, for emulators
+//	HOLDFAST_KMS_KEY           ARN of the key that wraps the deployment's key ring; without
+//	                           it the ring lies in the private table as it is
 //
 // Another variable that begins with HOLDFAST_ is a problem too: it is a misspelled
 // one. The log level, the region and the addresses of AWS's services are Lambda's and

@@ -2,14 +2,16 @@ package boot
 
 import (
 	"context"
-	"log/slog"
 	"math/rand/v2"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
+	"github.com/holdfast-a2a/holdfast/infra/kms"
+	"github.com/holdfast-a2a/holdfast/infra/stepfn"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -18,13 +20,11 @@ import (
 )
 
 const (
-	// firstBudget is what the stream function gives an endpoint: who is slower is left
-	// to the sweep, so that no endpoint holds up the shard for long.
+	// firstBudget is what the stream function gives all endpoints of a batch together:
+	// who is slower is left to an execution, so that nobody holds up the shard for long.
 	firstBudget = 3 * time.Second
-	// sweepBudget is what the sweep gives one.
-	sweepBudget = 30 * time.Second
-	// beside is how many endpoints a function delivers to at a time.
-	beside = 16
+	// beside is how many endpoints it delivers to at a time.
+	beside = 64
 )
 
 // readNetworks reads where webhooks may lead besides public addresses: receivers on an
@@ -49,6 +49,34 @@ func (p process) push(tables *dynamo.Ledger, ring *keyring.Ring, networks []neti
 	}
 }
 
+// readKey reads what wraps the key ring; empty for nothing.
+func readKey(v *variables) string {
+	arn := v.text(kmsKey)
+	if arn != "" && !kms.IsKey(arn) {
+		v.wrong(kmsKey, "is no ARN of a key: give it one such as arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab")
+	}
+	return arn
+}
+
+// ringOf is the key ring of a store, wrapped by a key if there is one.
+func ringOf(c aws.Config, store keyring.Store, key string) (*keyring.Ring, error) {
+	if key == "" {
+		return keyring.New(store), nil
+	}
+	wrapper, err := kms.New(awskms.NewFromConfig(c), key)
+	if err != nil {
+		return nil, err
+	}
+	return keyring.New(keyring.Wrap(store, wrapper)), nil
+}
+
+// delivering adds what goes on with deliveries: executions of the delivery machine.
+func delivering(c push.Config, aws aws.Config, machine string) (push.Config, error) {
+	executions, err := stepfn.NewDeliveries(stepfn.NewClient(aws), machine)
+	c.Executions = executions
+	return c, err
+}
+
 // hints are the tasks of a batch, each with its latest entry, in the order in which
 // they came.
 type hints struct {
@@ -70,38 +98,16 @@ func (h *hints) add(r dynamo.Record) {
 	h.seq[r.Ref] = max(h.seq[r.Ref], r.Entry.Seq)
 }
 
-// deliver tells the endpoints of a batch's tasks and makes the first attempts, side by
-// side. It returns the records of tasks whose endpoints could not be told: they are to
-// come again. A delivery that fails is none of theirs.
+// deliver tells the endpoints of a batch's tasks and makes the first attempts. It returns
+// the records of tasks whose endpoints could not be told: they are to come again.
 func (h *hints) deliver(ctx context.Context, s *webhook.Sender) (again []string) {
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	slots := make(chan struct{}, beside)
-	for _, ref := range h.order {
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			due, err := push.Hint(ctx, s, ref, h.seq[ref])
-			if err != nil {
-				s.Logger.LogAttrs(ctx, slog.LevelWarn, "endpoints were not told", slog.String("task", string(ref.Task)), slog.Any("error", err))
-				mu.Lock()
-				again = append(again, h.record[ref])
-				mu.Unlock()
-			}
-			var each sync.WaitGroup
-			for _, at := range due {
-				each.Go(func() { first(ctx, s, at, firstBudget) })
-			}
-			each.Wait()
-		})
+	changes := make([]ledger.Change, len(h.order))
+	for i, ref := range h.order {
+		changes[i] = push.Change(ref, h.seq[ref])
 	}
-	all.Wait()
+	fast := &webhook.Fast{Sender: s, Budget: firstBudget, Beside: beside}
+	for _, c := range fast.Tell(ctx, changes) {
+		again = append(again, h.record[c.Ref])
+	}
 	return again
-}
-
-// first calls the sender once. What goes wrong is on the endpoint, and the sweep's.
-func first(ctx context.Context, s *webhook.Sender, at ledger.DueDelivery, budget time.Duration) {
-	if _, err := s.Send(ctx, at, budget); err != nil && ctx.Err() == nil {
-		s.Logger.LogAttrs(ctx, slog.LevelWarn, "a delivery was broken off; the sweep goes on with it", slog.String("task", string(at.Ref.Task)), slog.String("endpoint", at.ID), slog.Any("error", err))
-	}
 }

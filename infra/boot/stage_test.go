@@ -141,7 +141,7 @@ func (s *stage) batch(records ...json.RawMessage) {
 func (s *stage) sweepOften() {
 	tick := time.NewTicker(time.Minute)
 	sweeper := s.hooks.Sweeper(s.sender, func(ctx context.Context, at ledger.DueDelivery) error {
-		_, err := s.sender.Send(ctx, at, sweepBudget)
+		_, err := s.sender.Send(ctx, at, deliverBudget)
 		return err
 	})
 	ctx, stop := context.WithCancel(context.WithoutCancel(s.t.Context()))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
-	"github.com/holdfast-a2a/holdfast/shared/keyring"
 )
 
 // Batch is a batch of the table's stream. Records are decoded one by one, so that one
@@ -24,12 +23,20 @@ func Stream() (Streaming, error) { return newProcess().stream() }
 
 func (p process) stream() (Streaming, error) {
 	s, t, networks := readStorage(p.variables), readTiming(p.variables), readNetworks(p.variables)
+	machine, key := readDeliveryMachine(p.variables), readKey(p.variables)
 	c := readAWS(p.variables)
 	if err := p.err(); err != nil {
 		return nil, err
 	}
 	tables := newLedger(c, s)
-	hooks := p.push(tables, keyring.New(tables), networks, t.grace)
+	ring, err := ringOf(c, tables, key)
+	if err != nil {
+		return nil, err
+	}
+	hooks, err := delivering(p.push(tables, ring, networks, t.grace), c, machine)
+	if err != nil {
+		return nil, err
+	}
 	return following(p.logger, func(ctx context.Context, h *hints) ([]string, error) {
 		sender, err := hooks.Sender(ctx)
 		if err != nil {

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/holdfast-a2a/holdfast/shared/keyring"
-	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/sweep"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
@@ -26,7 +24,7 @@ func Sweep() (Sweeping, error) { return newProcess().sweep() }
 func (p process) sweep() (Sweeping, error) {
 	s, machine, t := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables)
 	most, free := p.count(sweepMost, defaultSweepMost), readReserve(p.variables, defaultReserve)
-	networks := readNetworks(p.variables)
+	deliveries := readDeliveryMachine(p.variables)
 	known, err := agents(p.variables)
 	c := readAWS(p.variables)
 	if err := errors.Join(p.err(), err); err != nil {
@@ -38,20 +36,16 @@ func (p process) sweep() (Sweeping, error) {
 	if err != nil {
 		return nil, err
 	}
-	hooks := p.push(tables, keyring.New(tables), networks, t.grace)
+	// It delivers nothing, and so reads no key and no secret.
+	hooks, err := delivering(p.push(tables, nil, nil, t.grace), c, deliveries)
+	if err != nil {
+		return nil, err
+	}
+	planner := hooks.Planner()
 	return bounded(&sweep.Sweeper{
 		Authority: authority, Executions: told, Page: sweepPage, Most: most, Logger: p.logger,
 		Known: func(agent string, version int) bool { _, ok := known.Lookup(agent, version); return ok }, Outside: known.Outside,
-	}, func(ctx context.Context) (webhook.Swept, error) {
-		sender, err := hooks.Sender(ctx)
-		if err != nil {
-			return webhook.Swept{}, err
-		}
-		return hooks.Sweeper(sender, func(ctx context.Context, at ledger.DueDelivery) error {
-			_, err := sender.Send(ctx, at, sweepBudget)
-			return err
-		}).Run(ctx)
-	}, free), nil
+	}, hooks.Sweeper(planner, planner.Hand).Run, free), nil
 }
 
 // bounded sweeps tasks, then endpoints, within one invocation. A sweep that runs out of

@@ -39,9 +39,9 @@ func newVariables(environ []string) *variables {
 
 // names are the variables that there are, without prefix.
 var names = []string{
-	tasksTable, privateTable, blobsBucket, stateMachine, systemsURL, publicURL, streaming,
+	tasksTable, privateTable, blobsBucket, stateMachine, deliveryMachine, systemsURL, publicURL, streaming,
 	authWays, oidcIssuer, oidcAudience, oidcJWKS, oidcTenantClaim, oidcTenant, oidcScopePrefix, oidcGrant, apiKeys,
-	lease, renewal, grace, reserve, waitBudget, keepAlive, streamLimit, sweepMost, webhookNetworks, receiptIssuers,
+	lease, renewal, grace, reserve, waitBudget, keepAlive, streamLimit, sweepMost, webhookNetworks, receiptIssuers, kmsKey,
 }
 
 const (
@@ -49,6 +49,7 @@ const (
 	privateTable    = "PRIVATE_TABLE"
 	blobsBucket     = "BLOBS_BUCKET"
 	stateMachine    = "STATE_MACHINE"
+	deliveryMachine = "DELIVERY_MACHINE"
 	systemsURL      = "SYSTEMS_URL"
 	publicURL       = "PUBLIC_URL"
 	streaming       = "STREAMING"
@@ -71,6 +72,7 @@ const (
 	sweepMost       = "SWEEP_MOST"
 	webhookNetworks = "WEBHOOK_NETWORKS"
 	receiptIssuers  = "RECEIPT_ISSUERS"
+	kmsKey          = "KMS_KEY"
 )
 
 // wrong records a problem of a variable.
@@ -96,6 +98,15 @@ func (v *variables) needed(name, meaning string) string {
 		v.wrong(name, "is not set: give it %s", meaning)
 	}
 	return value
+}
+
+// machine reads the ARN of a state machine.
+func (v *variables) machine(name, meaning string) string {
+	arn := v.needed(name, meaning)
+	if arn != "" && (!strings.HasPrefix(arn, "arn:") || !strings.Contains(arn, ":stateMachine:")) {
+		v.wrong(name, "is no ARN of a state machine: give it one such as arn:aws:states:eu-west-1:123456789012:stateMachine:task:live")
+	}
+	return arn
 }
 
 // span reads a duration from least on.

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What make template runs: everything that others' tools can say about the templates and the state machine, and sam build.
+# What make template runs: everything that others' tools can say about the templates and the state machines, and sam build.
 # Needs Go; python3, npm and make are installed where they are missing (Debian). Tools are pinned and kept in a cache.
 #
 #   validators.txt, npm/    what is installed
 #   translated.py           what SAM makes of the template, and what must be in it
-#   parsed.py               a second parser for the state machine
+#   parsed.py               a second parser for the state machines
 #   artifacts.py            what sam build left
 #
 # What no validator knows (filters, substitutions, variables, reasons for wildcards) is in infra/*_test.go.
@@ -75,7 +75,7 @@ step "tools" tools
 step "cfn-lint $("$python/bin/cfn-lint" --version | cut -d ' ' -f 2) on the sources" sources
 step "sam validate --lint" validate
 step "SAM translation, and cfn-lint on it" translated
-step "asl-validator and moto's parser on the state machine" machines
+step "asl-validator and moto's parser on the state machines" machines
 step "sam build" build
 step "shellcheck" scripts
 say "PASS template in $((SECONDS - began)) s"

@@ -3,8 +3,8 @@
 
     translated.py TREE OUT
 
-writes OUT/template.json, with the state machine's definition in it, for cfn-lint, and OUT/task.asl.json, with its
-substitutions filled in, for validators of the language. The rules here are about what SAM adds or silently drops; those
+writes OUT/template.json, with the state machines' definitions in it, for cfn-lint, and OUT/task.asl.json and
+OUT/delivery.asl.json, with their substitutions filled in, for validators of the language. The rules here are about what SAM adds or silently drops; those
 about the source are in infra/*_test.go.
 """
 
@@ -21,7 +21,8 @@ os.environ.setdefault("AWS_DEFAULT_REGION", "eu-west-1")
 from samtranslator.translator.transform import transform  # noqa: E402
 from samtranslator.yaml_helper import yaml_parse  # noqa: E402
 
-FUNCTIONS = ["ApiFunction", "SettleFunction", "StepFunction", "StreamFunction", "SweepFunction"]
+FUNCTIONS = ["ApiFunction", "DeliverFunction", "SettleFunction", "StepFunction", "StreamFunction", "SweepFunction"]
+MACHINES = {"TaskMachine": "task", "DeliveryMachine": "delivery"}
 ROUTES = ["/", "/{proxy+}"]
 violations = []
 
@@ -36,7 +37,8 @@ def translate(tree):
     source = yaml_parse((tree / "template.yaml").read_text())
     # What sam package would have uploaded.
     source["Globals"]["Function"]["CodeUri"] = "s3://artifacts/function"
-    source["Resources"]["TaskMachine"]["Properties"]["DefinitionUri"] = "s3://artifacts/task"
+    for machine, name in MACHINES.items():
+        source["Resources"][machine]["Properties"]["DefinitionUri"] = "s3://artifacts/" + name
     for resource in source["Resources"].values():
         if resource["Type"] == "AWS::CloudFormation::Stack":
             resource["Properties"]["TemplateURL"] = "https://s3.amazonaws.com/artifacts/" + resource["Properties"]["TemplateURL"]
@@ -93,7 +95,7 @@ def check_functions(template):
         want(properties.get("LoggingConfig", {}).get("LogGroup"), f"{name} has no log group")
         want(properties["Role"]["Fn::GetAtt"][0] == "Access", f"{name} runs as {properties['Role']}")
     roles = of_type(template, "AWS::IAM::Role")
-    want(list(roles) == ["TaskMachineRole"], f"SAM made roles of its own: {sorted(roles)}")
+    want(sorted(roles) == sorted(m + "Role" for m in MACHINES), f"SAM made roles of its own: {sorted(roles)}")
     for name, role in roles.items():
         want(not role["Properties"].get("ManagedPolicyArns"), f"{name} has managed policies")
     want(not of_type(template, "AWS::IAM::Policy") and not of_type(template, "AWS::IAM::ManagedPolicy"), "SAM made policies of its own")
@@ -114,33 +116,35 @@ def check_mapping(template):
             json.loads(pattern["Pattern"])
 
 
-def check_machine(template):
-    machine = template["Resources"]["TaskMachine"]["Properties"]
-    want(machine["StateMachineType"] == "STANDARD", "only standard executions start once for each name")
-    want(machine["LoggingConfiguration"]["IncludeExecutionData"] is False, "execution data would be logged")
+def check_machines(template):
+    for name in MACHINES:
+        machine = template["Resources"][name]["Properties"]
+        want(machine["StateMachineType"] == "STANDARD", f"{name}: only standard executions start once for each name")
+        want(machine["LoggingConfiguration"]["IncludeExecutionData"] is False, f"{name}: execution data would be logged")
     aliases, versions = (of_type(template, "AWS::StepFunctions::StateMachine" + kind) for kind in ("Alias", "Version"))
-    want(list(aliases) == ["TaskMachineAliaslive"] and list(versions) == ["TaskMachineVersion"], f"{list(aliases)}, {list(versions)}")
+    want(sorted(aliases) == sorted(m + "Aliaslive" for m in MACHINES) and sorted(versions) == sorted(m + "Version" for m in MACHINES), f"{sorted(aliases)}, {sorted(versions)}")
     want(all(v["DeletionPolicy"] == "Retain" for v in versions.values()), "an old version would be deleted under its executions")
 
 
 def inline(template, tree, out):
-    text = (tree / "statemachine/task.asl.json").read_text()
-    machine = template["Resources"]["TaskMachine"]["Properties"]
-    del machine["DefinitionS3Location"]
-    machine["DefinitionString"] = text
-    used = set(re.findall(r"\$\{(\w+)\}", text))
-    want(used == set(machine["DefinitionSubstitutions"]), f"substitutions used: {used}, given: {set(machine['DefinitionSubstitutions'])}")
+    for machine, name in MACHINES.items():
+        text = (tree / f"statemachine/{name}.asl.json").read_text()
+        properties = template["Resources"][machine]["Properties"]
+        del properties["DefinitionS3Location"]
+        properties["DefinitionString"] = text
+        used = set(re.findall(r"\$\{(\w+)\}", text))
+        want(used == set(properties["DefinitionSubstitutions"]), f"{machine}: substitutions used: {used}, given: {set(properties['DefinitionSubstitutions'])}")
+        for function in used:
+            text = text.replace("${%s}" % function, "arn:aws:lambda:eu-west-1:123456789012:function:" + function)
+        (out / f"{name}.asl.json").write_text(text)
     (out / "template.json").write_text(json.dumps(template, indent=1))
-    for name in used:
-        text = text.replace("${%s}" % name, "arn:aws:lambda:eu-west-1:123456789012:function:" + name)
-    (out / "task.asl.json").write_text(text)
 
 
 def main():
     tree, out = Path(sys.argv[1]), Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
     template = translate(tree)
-    for check in [check_api, check_functions, check_mapping, check_machine]:
+    for check in [check_api, check_functions, check_mapping, check_machines]:
         check(template)
     inline(template, tree, out)
     for violation in violations:

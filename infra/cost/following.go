@@ -59,18 +59,9 @@ func (s *stack) hooks(now func() time.Time) push.Config {
 // streamed is one invocation of the stream function: it tells the task's endpoints, and makes the first attempts.
 func (s *stack) streamed(ctx context.Context, h lifecycle.Head) error {
 	before := s.meters[fnStream].Spent()
-	due, err := push.Hint(ctx, s.sender, h.Ref(), h.Seq)
-	if err != nil {
-		return err
-	}
-	for _, at := range due {
-		result, err := s.sender.Send(ctx, at, firstBudget)
-		if err == nil && result.Failed {
-			err = fmt.Errorf("an update was not taken: %+v", result)
-		}
-		if err != nil {
-			return err
-		}
+	fast := webhook.Fast{Sender: s.sender, Budget: firstBudget, Beside: 1}
+	if again := fast.Tell(ctx, []ledger.Change{push.Change(h.Ref(), h.Seq)}); len(again) > 0 {
+		return fmt.Errorf("the endpoints of task %s were not told", h.Task)
 	}
 	u := s.meters[fnStream].Spent().Sub(before)
 	s.did(fnStream, work{Invocations: 1, Dynamo: u.Requests})

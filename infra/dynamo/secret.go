@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,9 @@ const secretName = "secret"
 func (l *Ledger) Secret(ctx context.Context, name string, fresh []byte) ([]byte, error) {
 	k := secretKey(name)
 	it, err := l.get(ctx, l.tables.Private, k)
+	if err == nil && it == nil && fresh == nil {
+		return nil, nil
+	}
 	if err == nil && it == nil {
 		x := (&expression{}).isNew().put(secretName, &types.AttributeValueMemberB{Value: fresh})
 		err = l.update(ctx, l.tables.Private, k, x)
@@ -30,9 +34,25 @@ func (l *Ledger) Secret(ctx context.Context, name string, fresh []byte) ([]byte,
 	if err != nil {
 		return nil, err
 	}
+	return secretOf(name, it)
+}
+
+func secretOf(name string, it item) ([]byte, error) {
 	kept, ok := it[secretName].(*types.AttributeValueMemberB)
 	if !ok {
 		return nil, fmt.Errorf("the item of secret %s holds none", name)
 	}
 	return kept.Value, nil
+}
+
+// Replace implements keyring.Store. A write whose answer was lost is recognised.
+func (l *Ledger) Replace(ctx context.Context, name string, old, fresh []byte) (bool, error) {
+	x := (&expression{}).exists().is(secretName, &types.AttributeValueMemberB{Value: old}).put(secretName, &types.AttributeValueMemberB{Value: fresh})
+	err := l.update(ctx, l.tables.Private, secretKey(name), x)
+	r, refused := errors.AsType[*refusal](err)
+	if !refused {
+		return err == nil, err
+	}
+	kept, err := secretOf(name, r.at(0).old)
+	return err == nil && bytes.Equal(kept, fresh), nil
 }

@@ -13,11 +13,12 @@ import (
 
 // The functions, as they are deployed.
 const (
-	fnAPI    = "api"
-	fnStep   = "step"
-	fnSettle = "settle"
-	fnStream = "stream"
-	fnSweep  = "sweep"
+	fnAPI     = "api"
+	fnStep    = "step"
+	fnSettle  = "settle"
+	fnStream  = "stream"
+	fnDeliver = "deliver"
+	fnSweep   = "sweep"
 )
 
 // build is one build of the functions, by its folder.

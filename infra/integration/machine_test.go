@@ -21,18 +21,20 @@ import (
 // ARNs as they would be on AWS.
 const (
 	machineARN  = "arn:aws:states:us-east-1:000000000000:stateMachine:task:live"
+	deliveryARN = "arn:aws:states:us-east-1:000000000000:stateMachine:delivery:live"
 	functionARN = "arn:aws:lambda:us-east-1:000000000000:function:"
 	tokenPrefix = "AQCEAAAAKgAAAAMAAAAA" // what is no token at all is told from a strange one by it
 )
 
-// machine is Step Functions: the task state machine behind the service's protocol.
+// machine is Step Functions: the state machines behind the service's protocol.
 type machine struct {
-	url     string
-	runtime *asl.Runtime
+	url      string
+	runtimes map[string]*asl.Runtime // by ARN
 
 	mu     sync.Mutex
 	states map[string][]string // states that each execution has entered
 	ended  map[string]asl.Result
+	lose   int            // executions of the delivery machine that are accepted and stopped at once
 	codes  map[string]int // answers by action and error code
 }
 
@@ -41,12 +43,32 @@ type invocation func(ctx context.Context, function string, payload json.RawMessa
 
 func newMachine(t *testing.T, invoke invocation) *machine {
 	t.Helper()
-	parsed, err := asl.Parse([]byte(statemachine.Task), map[string]string{"StepFunctionArn": functionARN + fnStep, "SettleFunctionArn": functionARN + fnSettle})
+	m := &machine{runtimes: map[string]*asl.Runtime{}, states: map[string][]string{}, ended: map[string]asl.Result{}, codes: map[string]int{}}
+	m.run(t, machineARN, statemachine.Task, invoke, map[string]string{"StepFunctionArn": functionARN + fnStep, "SettleFunctionArn": functionARN + fnSettle})
+	m.run(t, deliveryARN, statemachine.Delivery, invoke, map[string]string{"DeliverFunctionArn": functionARN + fnDeliver})
+	server := httptest.NewServer(m)
+	m.url = server.URL
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		for _, r := range m.runtimes {
+			if err := r.Stop(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		server.Close()
+	})
+	return m
+}
+
+// run runs a state machine.
+func (m *machine) run(t *testing.T, arn, definition string, invoke invocation, functions map[string]string) {
+	t.Helper()
+	parsed, err := asl.Parse([]byte(definition), functions)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{states: map[string][]string{}, ended: map[string]asl.Result{}, codes: map[string]int{}}
-	m.runtime, err = asl.NewRuntime(parsed, asl.Options{
+	m.runtimes[arn], err = asl.NewRuntime(parsed, asl.Options{
 		Invoke: func(ctx context.Context, arn string, payload json.RawMessage) (json.RawMessage, error) {
 			return invoke(ctx, strings.TrimPrefix(arn, functionARN), payload)
 		},
@@ -65,17 +87,6 @@ func newMachine(t *testing.T, invoke invocation) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(m)
-	m.url = server.URL
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := m.runtime.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-		server.Close()
-	})
-	return m
 }
 
 // request is what the three actions have in common.
@@ -103,13 +114,18 @@ func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch action {
 	case "StartExecution":
-		if in.StateMachineArn != machineARN {
+		runtime := m.runtimes[in.StateMachineArn]
+		if runtime == nil {
 			m.answer(w, action, "StateMachineDoesNotExist", nil)
 			return
 		}
-		err := m.runtime.Start(in.Name, json.RawMessage(in.Input))
+		if m.loses(in.StateMachineArn, in.Name) {
+			m.answer(w, action, "", map[string]any{"executionArn": in.StateMachineArn, "startDate": float64(time.Now().UnixMilli()) / 1000})
+			return
+		}
+		err := runtime.Start(in.Name, json.RawMessage(in.Input))
 		m.answer(w, action, codeOf(err), map[string]any{
-			"executionArn": "arn:aws:states:us-east-1:000000000000:execution:task:" + in.Name, "startDate": float64(time.Now().UnixMilli()) / 1000,
+			"executionArn": strings.TrimSuffix(strings.Replace(in.StateMachineArn, ":stateMachine:", ":execution:", 1), "live") + in.Name, "startDate": float64(time.Now().UnixMilli()) / 1000,
 		})
 	case "SendTaskSuccess", "SendTaskFailure":
 		if !strings.HasPrefix(in.TaskToken, tokenPrefix) {
@@ -117,9 +133,9 @@ func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if action == "SendTaskSuccess" {
-			err = m.runtime.SendTaskSuccess(in.TaskToken, json.RawMessage(in.Output))
+			err = m.runtimes[machineARN].SendTaskSuccess(in.TaskToken, json.RawMessage(in.Output))
 		} else {
-			err = m.runtime.SendTaskFailure(in.TaskToken, in.Error, in.Cause)
+			err = m.runtimes[machineARN].SendTaskFailure(in.TaskToken, in.Error, in.Cause)
 		}
 		m.answer(w, action, codeOf(err), map[string]any{})
 	default:
@@ -180,4 +196,28 @@ func (m *machine) result(execution string) (asl.Result, bool) {
 	defer m.mu.Unlock()
 	r, ok := m.ended[execution]
 	return r, ok
+}
+
+// executions are those whose names begin so, in no order.
+func (m *machine) executions(prefix string) (names []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name := range m.states {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// loses says whether an execution is to be lost: somebody has stopped it.
+func (m *machine) loses(arn, name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if arn != deliveryARN || m.lose == 0 {
+		return false
+	}
+	m.lose--
+	m.states[name] = nil
+	return true
 }

@@ -33,6 +33,8 @@ type plan struct {
 	env    []string              // beside the usual variables, which it may change
 	ledger string                // address of DynamoDB for the step function; empty: the server itself
 	blobs  string                // of S3, likewise
+	key    string                // that wraps the key ring; empty: it is not wrapped
+	kms    string                // address of KMS; empty: the server itself
 	// invocation is how long the functions of the state machine may run.
 	invocation time.Duration
 	// sweep is how often the sweep runs.
@@ -76,7 +78,7 @@ func newStack(t *testing.T, p plan) *stack {
 	t.Cleanup(s.close) // after the machine has stopped
 	s.machine = newMachine(t, s.invoke)
 	b := built(t, p.build)
-	for _, name := range []string{fnAPI, fnStep, fnSettle, fnStream, fnSweep} {
+	for _, name := range []string{fnAPI, fnStep, fnSettle, fnStream, fnDeliver, fnSweep} {
 		s.deploy(name, b)
 	}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.front(s.function(fnAPI)).ServeHTTP(w, r) }))
@@ -94,8 +96,11 @@ func (s *stack) environment(name string) []string {
 	}
 	env := []string{
 		"HOLDFAST_TASKS_TABLE=" + s.tables.Tasks, "HOLDFAST_PRIVATE_TABLE=" + s.tables.Private, "HOLDFAST_BLOBS_BUCKET=" + s.bucket,
-		"HOLDFAST_STATE_MACHINE=" + machineARN, "HOLDFAST_SYSTEMS_URL=" + s.outside.url, "HOLDFAST_RESERVE=1s", "HOLDFAST_GRACE=1s",
+		"HOLDFAST_STATE_MACHINE=" + machineARN, "HOLDFAST_DELIVERY_MACHINE=" + deliveryARN, "HOLDFAST_SYSTEMS_URL=" + s.outside.url, "HOLDFAST_RESERVE=1s", "HOLDFAST_GRACE=1s",
 		"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint, "AWS_ENDPOINT_URL_S3=" + objects, "AWS_ENDPOINT_URL_SFN=" + s.machine.url,
+	}
+	if s.plan.key != "" && (name == fnAPI || name == fnStream || name == fnDeliver) {
+		env = append(env, "HOLDFAST_KMS_KEY="+s.plan.key, "AWS_ENDPOINT_URL_KMS="+cmp.Or(s.plan.kms, dynamoEndpoint))
 	}
 	if name == fnAPI {
 		sum := sha256.Sum256([]byte(apiKey))

@@ -26,7 +26,7 @@ func keysOf() string {
 	var all []string
 	for _, k := range [][2]string{{tenant, apiKey}, {stranger, strangerKey}} {
 		sum := sha256.Sum256([]byte(k[1]))
-		all = append(all, fmt.Sprintf(`{"tenant":%q,"name":"tests","sha256":%q,"scopes":["caller","operator:read"]}`, k[0], hex.EncodeToString(sum[:])))
+		all = append(all, fmt.Sprintf(`{"tenant":%q,"name":"tests","sha256":%q,"scopes":["caller","operator:read","operator:act"]}`, k[0], hex.EncodeToString(sum[:])))
 	}
 	return "HOLDFAST_API_KEYS=[" + strings.Join(all, ",") + "]"
 }
@@ -52,6 +52,7 @@ func questions(id a2a.TaskID, blob string) []question {
 		rest("the ledger", http.MethodGet, "/ledger", "", false),
 		rest("the effects", http.MethodGet, "/effects", "", false),
 		rest("a blob", http.MethodGet, "/blobs/"+blob, "", false),
+		rest("a replay of webhooks", http.MethodPost, "/pushNotificationConfigs:replay", "", false),
 		rest("CancelTask", http.MethodPost, ":cancel", "", true),
 		{"SendMessage", http.MethodPost, "/message:send", message, true},
 		{"SendStreamingMessage", http.MethodPost, "/message:stream", message, true},

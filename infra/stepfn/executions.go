@@ -1,5 +1,5 @@
-// Package stepfn runs the task state machine on AWS Step Functions: it fills the
-// port dispatch.Executions.
+// Package stepfn runs the state machines on AWS Step Functions: it fills the ports
+// dispatch.Executions and webhook.Executions.
 //
 // Both calls can be repeated. An execution is named after its generation, and
 // its input is the same bytes each time, so a second start finds the first one,
@@ -24,9 +24,14 @@ import (
 // (ResultPath null), since what the answer says is in the ledger.
 const noOutput = "{}"
 
-// Client is the part of *sfn.Client that executions need.
-type Client interface {
+// Starter is the part of *sfn.Client that starts executions.
+type Starter interface {
 	StartExecution(ctx context.Context, in *sfn.StartExecutionInput, options ...func(*sfn.Options)) (*sfn.StartExecutionOutput, error)
+}
+
+// Client is the part of *sfn.Client that executions of tasks need.
+type Client interface {
+	Starter
 	SendTaskSuccess(ctx context.Context, in *sfn.SendTaskSuccessInput, options ...func(*sfn.Options)) (*sfn.SendTaskSuccessOutput, error)
 }
 
@@ -41,10 +46,17 @@ type Executions struct {
 // and a deploy moves new executions by moving the alias. The client should come
 // from [NewClient].
 func New(client Client, machineARN string) (*Executions, error) {
-	if !strings.HasPrefix(machineARN, "arn:") || !strings.Contains(machineARN, ":stateMachine:") {
-		return nil, fmt.Errorf("stepfn: %q is no ARN of a state machine, such as arn:aws:states:eu-west-1:123456789012:stateMachine:task:live", machineARN)
+	if err := checkMachine(machineARN); err != nil {
+		return nil, err
 	}
 	return &Executions{client: client, machine: machineARN}, nil
+}
+
+func checkMachine(arn string) error {
+	if !strings.HasPrefix(arn, "arn:") || !strings.Contains(arn, ":stateMachine:") {
+		return fmt.Errorf("stepfn: %q is no ARN of a state machine, such as arn:aws:states:eu-west-1:123456789012:stateMachine:task:live", arn)
+	}
+	return nil
 }
 
 // Start implements dispatch.Executions.
@@ -59,12 +71,16 @@ func New(client Client, machineARN string) (*Executions, error) {
 // that late, its first Run finds the task ended, or in a later generation, and
 // it ends as well.
 func (e *Executions) Start(ctx context.Context, name string, in dispatch.Input) error {
+	return start(ctx, e.client, e.machine, name, in)
+}
+
+func start(ctx context.Context, client Starter, machine, name string, in any) error {
 	input, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Errorf("the input of execution %s: %w", name, err)
 	}
-	_, err = e.client.StartExecution(ctx, &sfn.StartExecutionInput{
-		StateMachineArn: aws.String(e.machine),
+	_, err = client.StartExecution(ctx, &sfn.StartExecutionInput{
+		StateMachineArn: aws.String(machine),
 		Name:            aws.String(name),
 		Input:           aws.String(string(input)),
 	})

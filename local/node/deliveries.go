@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -119,11 +120,11 @@ func (d *deliveries) committed(h lifecycle.Head) {
 		return
 	}
 	d.spawn(func() {
-		due, err := push.Hint(d.ctx, d.sender, h.Ref(), h.Seq)
+		now, later, err := d.sender.Hint(d.ctx, push.Change(h.Ref(), h.Seq))
 		if err != nil && d.ctx.Err() == nil {
 			d.sender.Logger.Warn("endpoints were not told; the sweep will", "task", h.Task, "error", err)
 		}
-		for _, at := range due {
+		for _, at := range slices.Concat(now, later) { // one waits for nobody here
 			d.deliver(at)
 		}
 	})
@@ -153,6 +154,12 @@ func (d *deliveries) deliver(at ledger.DueDelivery) {
 		for d.once(at, again) {
 		}
 	})
+}
+
+// Start implements webhook.Executions: no execution, but this process.
+func (d *deliveries) Start(_ context.Context, _ string, x webhook.Execution) error {
+	d.deliver(ledger.DeliveryTo(x.Tenant, x.Task, x.Endpoint))
+	return nil
 }
 
 // spawn runs something beside the rest, unless this has stopped.

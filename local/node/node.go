@@ -127,6 +127,7 @@ func New(c Config) (*Node, error) {
 	if n.deliveries, err = newDeliveries(n.ctx, n.push); err != nil {
 		return nil, err
 	}
+	n.push.Executions = n.deliveries
 	n.Authority = &ledger.Authority{Ledger: &noticing{c.Ledger, n.deliveries}, Now: c.Now, NewID: c.NewID}
 	n.Dispatcher = &dispatch.Dispatcher{Authority: n.Authority, Grace: c.Timing.Grace}
 	var deadBefore time.Time

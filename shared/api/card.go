@@ -76,13 +76,16 @@ func (c *call) signedCard(more []a2a.AgentSkill) (card, string, error) {
 		return out, "", err
 	}
 	keySet := strings.TrimSuffix(c.BaseURL(c.r), "/") + "/.well-known/jwks.json"
-	signature, err := c.Keys.SignCard(c.r.Context(), canonical, keySet)
-	if err != nil {
+	if out.Signatures, err = c.Keys.SignCard(c.r.Context(), canonical, keySet); err != nil {
+		out.Signatures = nil
 		c.Logger.LogAttrs(c.r.Context(), slog.LevelWarn, "the card is not signed", slog.Any("error", err))
-	} else {
-		out.Signatures = []a2a.AgentCardSignature{signature}
 	}
-	return out, `"` + string(lifecycle.DigestBytes(canonical)[:principalChars]) + `"`, nil
+	// A card that is signed with another key is another card: the old key goes one day.
+	tagged := canonical
+	for _, s := range out.Signatures {
+		tagged = append(tagged, s.Protected...)
+	}
+	return out, `"` + string(lifecycle.DigestBytes(tagged)[:principalChars]) + `"`, nil
 }
 
 // card says what the agent is and what of A2A this door speaks; what it does not

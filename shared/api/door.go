@@ -53,6 +53,7 @@ var (
 	callers   = []auth.Scope{auth.Caller}
 	producers = []auth.Scope{auth.Producer}
 	operators = []auth.Scope{auth.OperatorRead}
+	acting    = []auth.Scope{auth.OperatorAct}
 	readers   = []auth.Scope{auth.Caller, auth.OperatorRead}
 )
 
@@ -76,6 +77,7 @@ var (
 	routeSubscribe   = &route{name: "SubscribeToTask", methods: both, scopes: callers, serve: (*call).restSubscribe} // the proto says GET, §11.3.2 says POST
 	routePushes      = &route{name: "pushNotificationConfigs", methods: both, scopes: callers, serve: (*call).restWebhooks}
 	routePush        = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, scopes: callers, serve: (*call).restWebhook}
+	routeReplay      = &route{name: "replay", methods: post, unversioned: true, scopes: acting, serve: (*call).serveReplay}
 	routeExtended    = &route{name: "GetExtendedAgentCard", methods: get, scopes: callers, serve: (*call).restExtendedCard}
 	routeLedger      = &route{name: "ledger", methods: get, unversioned: true, scopes: readers, serve: (*call).serveLedger}
 	routeAuthorize   = &route{name: "authorizations", methods: post, unversioned: true, scopes: callers, serve: (*call).serveAuthorize}
@@ -195,7 +197,7 @@ func (c *call) find(path string) (*route, address) {
 		}
 	case 3, 4:
 		if segments[0] == "tasks" {
-			return findPart(segments[1:])
+			return findPart(c.r.Method, segments[1:])
 		}
 	}
 	return nil, address{}
@@ -216,9 +218,17 @@ func findTask(s string) (*route, address) {
 }
 
 // findPart looks up what belongs to a task.
-func findPart(segments []string) (*route, address) {
+func findPart(method string, segments []string) (*route, address) {
 	at := address{task: a2a.TaskID(segments[0])}
+	if len(segments) == 2 && segments[1] == "pushNotificationConfigs:replay" {
+		return routeReplay, at
+	}
 	if len(segments) == 3 {
+		// A configuration's ID may end so as well, but nothing is posted to it.
+		if id, replay := strings.CutSuffix(segments[2], ":replay"); replay && id != "" && method == http.MethodPost && segments[1] == "pushNotificationConfigs" {
+			at.item = id
+			return routeReplay, at
+		}
 		at.item = segments[2]
 		switch segments[1] {
 		case "artifacts":

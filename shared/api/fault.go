@@ -23,6 +23,7 @@ var (
 	errKeyExpired      = errors.New("submission key expired")
 	errMessageConflict = errors.New("message conflict")
 	errReceiptRequired = errors.New("authorization receipt required")
+	errDelivering      = errors.New("delivery under way")
 	errReceiptInvalid  = errors.New("authorization receipt invalid")
 	errNotEnded        = errors.New("task has not ended")
 	errReceiptMismatch = errors.New("terminal receipt mismatch")
@@ -68,6 +69,7 @@ var kinds = []kind{
 	{err: errReceiptInvalid, code: -32602, status: 400, rpc: "INVALID_ARGUMENT", reason: "AUTHORIZATION_RECEIPT_INVALID"},
 	{err: errNotEnded, code: -32004, status: 409, rpc: "FAILED_PRECONDITION", reason: "TASK_NOT_ENDED"},
 	{err: errReceiptMismatch, code: -32602, status: 409, rpc: "FAILED_PRECONDITION", reason: "RECEIPT_MISMATCH"},
+	{err: errDelivering, code: -32004, status: 409, rpc: "ABORTED", reason: "DELIVERY_UNDER_WAY"},
 	{err: eventRefusal(lifecycle.StaleSequence), code: -32004, status: 409, rpc: "ABORTED", reason: "STALE_SEQUENCE"},
 	{err: eventRefusal(lifecycle.SequenceGap), code: -32004, status: 409, rpc: "ABORTED", reason: "SEQUENCE_GAP"},
 	{err: eventRefusal(lifecycle.CoordinateGap), code: -32004, status: 409, rpc: "ABORTED", reason: "COORDINATE_GAP"},

@@ -43,9 +43,9 @@ type Agent struct {
 type Keys interface {
 	// Code is a keyed digest, by which a page token is known again.
 	Code(ctx context.Context, content []byte) ([]byte, error)
-	// SignCard signs the canonical JSON of a card (§8.4.2).
-	SignCard(ctx context.Context, canonical []byte, keySetURL string) (a2a.AgentCardSignature, error)
-	// KeySet is the JWK Set with the public key of card signatures.
+	// SignCard signs the canonical JSON of a card (§8.4.2), with each key that there is.
+	SignCard(ctx context.Context, canonical []byte, keySetURL string) ([]a2a.AgentCardSignature, error)
+	// KeySet is the JWK Set with the public keys of card signatures.
 	KeySet(ctx context.Context) ([]byte, error)
 }
 

@@ -19,6 +19,10 @@ type Push struct {
 	// Renew lets an endpoint that was configured anew begin anew, if its deliveries had
 	// been given up.
 	Renew func(ctx context.Context, ref lifecycle.Ref, id string) error
+	// Replay delivers again what comes after a sequence, or from where deliveries have
+	// got to (ledger.FromCursor). ledger.ErrNotFound; ledger.ErrDeliveryChanged: one is
+	// under way.
+	Replay func(ctx context.Context, ref lifecycle.Ref, id string, since uint64) error
 	// Keys are the public ones with which receivers verify, in the form whpk_….
 	Keys func(ctx context.Context) ([]string, error)
 	// Seal hides the token and the credentials of an endpoint, so that only the sender

@@ -23,6 +23,7 @@ type request struct {
 	accepted    []string
 
 	endpoint string // GetTaskPushNotificationConfig and the like
+	from     *int   // replay: the sequence after which; nil: where it stands
 
 	// ListTasks
 	contextID string

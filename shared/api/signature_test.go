@@ -98,6 +98,11 @@ func (lostKeys) Secret(context.Context, string, []byte) ([]byte, error) {
 	return nil, errors.New("the store is away")
 }
 
+// Replace implements keyring.Store.
+func (lostKeys) Replace(context.Context, string, []byte, []byte) (bool, error) {
+	return false, errors.New("the store is away")
+}
+
 // An agent is found also while the store of its keys is away: unsigned.
 func TestCardWithoutKeys(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.config.Keys = keyring.New(lostKeys{}) })

@@ -41,13 +41,22 @@ func TestRingsShareKeys(t *testing.T) {
 		t.Errorf("another store gives the same code, %v", err)
 	}
 	ring := keyring.New(&store)
-	_, seal, err := ring.Sealing(ctx)
-	if err != nil {
+	if _, err := ring.KeySet(ctx); err != nil {
 		t.Fatal(err)
 	}
-	hook, err := ring.Webhook(ctx)
-	if err != nil || strings.Contains(hook, base64.StdEncoding.EncodeToString(seal)) {
-		t.Errorf("two purposes share a key, %v", err)
+	if _, err := ring.Webhook(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ring.Seal(ctx, []byte("plain"), "place"); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	for _, name := range []string{"page-1", "card-1", "webhook-1", "seal-1"} {
+		kept, err := store.Secret(ctx, name, nil)
+		if other := seen[string(kept)]; err != nil || len(kept) != 32 || other != "" {
+			t.Errorf("%s is %d bytes long, and that of %q, %v", name, len(kept), other, err)
+		}
+		seen[string(kept)] = name
 	}
 }
 
@@ -57,10 +66,11 @@ func TestCardSignature(t *testing.T) {
 	ring := keyring.New(&keyring.Memory{})
 	content := []byte(`{"name":"a"}`)
 	const address = "https://agents.example/.well-known/jwks.json"
-	s, err := ring.SignCard(t.Context(), content, address)
-	if err != nil {
-		t.Fatal(err)
+	signatures, err := ring.SignCard(t.Context(), content, address)
+	if err != nil || len(signatures) != 1 {
+		t.Fatalf("%v, %v", signatures, err)
 	}
+	s := signatures[0]
 	text, err := ring.KeySet(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -96,12 +106,20 @@ var errAway = errors.New("away")
 
 // broken is a store that cannot be reached, or holds what is no key.
 type broken struct {
-	bytes []byte
-	err   error
+	bytes, list []byte
+	err         error
 }
 
 // Secret implements keyring.Store.
-func (b *broken) Secret(context.Context, string, []byte) ([]byte, error) { return b.bytes, b.err }
+func (b *broken) Secret(_ context.Context, name string, _ []byte) ([]byte, error) {
+	if name == "ring" {
+		return b.list, b.err
+	}
+	return b.bytes, b.err
+}
+
+// Replace implements keyring.Store.
+func (b *broken) Replace(context.Context, string, []byte, []byte) (bool, error) { return false, b.err }
 
 // A store that was away is asked again; a key of another length is refused.
 func TestStoreTrouble(t *testing.T) {
@@ -120,5 +138,9 @@ func TestStoreTrouble(t *testing.T) {
 	store.bytes = make([]byte, 32)
 	if _, err := ring.Code(t.Context(), nil); err != nil {
 		t.Error(err)
+	}
+	store.list = []byte("{not a list}")
+	if _, err := keyring.New(store).Code(t.Context(), nil); err == nil || strings.Contains(err.Error(), "not a list") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -51,4 +51,3 @@ func TestAcknowledgeNeedsTheEndpoints(t *testing.T) {
 		k.equal("the mark", k.load().AckedAt, time.Time{})
 	})
 }
-

@@ -3,9 +3,11 @@ package ledger
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
@@ -21,6 +23,9 @@ const (
 	// MaxSecretBytes bounds what is sealed for an endpoint.
 	MaxSecretBytes = 8 << 10
 )
+
+// FromCursor asks for a replay from where deliveries have got to.
+const FromCursor uint64 = math.MaxUint64
 
 var (
 	// ErrTooManyEndpoints: the task has MaxEndpoints.
@@ -165,6 +170,11 @@ type DeliveryCursor struct {
 type DueDelivery struct {
 	Ref lifecycle.Ref
 	ID  string
+}
+
+// DeliveryTo names an endpoint by its tenant, its task and its ID.
+func DeliveryTo(tenant, task, id string) DueDelivery {
+	return DueDelivery{Ref: lifecycle.Ref{Tenant: tenant, Task: a2a.TaskID(task)}, ID: id}
 }
 
 // DeliveryPage is a page of due endpoints. Next is nil on the last one.

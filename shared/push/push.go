@@ -4,7 +4,9 @@
 package push
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -12,7 +14,6 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
-	"github.com/holdfast-a2a/holdfast/shared/seal"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
@@ -27,55 +28,29 @@ type Config struct {
 	NewID  func() string
 	Grace  time.Duration
 	Logger *slog.Logger
-}
-
-// sealer seals with the ring's key, which is read when it is first needed.
-type sealer struct{ ring *keyring.Ring }
-
-func (s sealer) keys(ctx context.Context) (*seal.Keys, error) {
-	id, secret, err := s.ring.Sealing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return seal.NewKeys(seal.Key{ID: id, Secret: secret})
-}
-
-// Seal implements seal.Sealer.
-func (s sealer) Seal(ctx context.Context, plain []byte, bound string) ([]byte, error) {
-	keys, err := s.keys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return keys.Seal(ctx, plain, bound)
-}
-
-// Open implements seal.Sealer.
-func (s sealer) Open(ctx context.Context, sealed []byte, bound string) ([]byte, error) {
-	keys, err := s.keys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return keys.Open(ctx, sealed, bound)
+	// Executions go on with what is not delivered at once. nil: whoever called does.
+	Executions webhook.Executions
 }
 
 // Door is what the door registers webhooks with.
 func (c Config) Door() *api.Push {
 	return &api.Push{
-		Keys:  c.keys,
-		Renew: c.renew,
-		Check: func(_ context.Context, url string) error { return c.Guard.CheckURL(url) },
+		Keys:   c.keys,
+		Renew:  c.renew,
+		Replay: c.Replay,
+		Check:  func(_ context.Context, url string) error { return c.Guard.CheckURL(url) },
 		Seal: func(ctx context.Context, ref lifecycle.Ref, id, url, token, credentials string) ([]byte, error) {
-			return webhook.SealSecrets(ctx, sealer{c.Ring}, ledger.DueDelivery{Ref: ref, ID: id}, url, webhook.Secrets{Token: token, Credentials: credentials})
+			return webhook.SealSecrets(ctx, c.Ring, ledger.DueDelivery{Ref: ref, ID: id}, url, webhook.Secrets{Token: token, Credentials: credentials})
 		},
 	}
 }
 
 func (c Config) signer(ctx context.Context) (*webhook.Signer, error) {
-	key, err := c.Ring.Webhook(ctx)
+	keys, err := c.Ring.Webhook(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return webhook.NewSigner(key)
+	return webhook.NewSigner(keys...)
 }
 
 func (c Config) keys(ctx context.Context) ([]string, error) {
@@ -86,24 +61,45 @@ func (c Config) keys(ctx context.Context) ([]string, error) {
 	return s.Public(), nil
 }
 
+// Planner says who is to be delivered to, and what again. It delivers nothing: no key is
+// read for it.
+func (c Config) Planner() *webhook.Sender {
+	return &webhook.Sender{Endpoints: c.Ledger, Now: c.Now, Dice: c.Dice, NewID: c.NewID, Grace: c.Grace, Executions: c.Executions, Logger: c.Logger}
+}
+
 // Sender delivers. Its signing key is read now.
 func (c Config) Sender(ctx context.Context) (*webhook.Sender, error) {
 	signer, err := c.signer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &webhook.Sender{
-		Endpoints: c.Ledger, Updates: c.updates, Client: c.Guard.Client(), Sealer: sealer{c.Ring}, Signer: signer,
-		Now: c.Now, Dice: c.Dice, NewID: c.NewID, Grace: c.Grace, Logger: c.Logger,
-	}, nil
+	s := c.Planner()
+	s.Updates, s.Client, s.Sealer, s.Signer = c.updates, c.Guard.Client(), c.Ring, signer
+	return s, nil
 }
 
-// Hint says that a task has an entry with a sequence.
-func Hint(ctx context.Context, s *webhook.Sender, ref lifecycle.Ref, seq uint64) ([]ledger.DueDelivery, error) {
+// Change says that a task has an entry with a sequence.
+func Change(ref lifecycle.Ref, seq uint64) ledger.Change {
 	var c ledger.Change
 	c.Ref, c.Entry.Seq = ref, seq
-	return s.Hint(ctx, c)
+	return c
 }
+
+// Replay delivers to an endpoint again what comes after a sequence, or after the last
+// update that it took (ledger.FromCursor). ErrBeyond. ledger.ErrNotFound.
+// ledger.ErrDeliveryChanged: a delivery is under way; wait for it.
+func (c Config) Replay(ctx context.Context, ref lifecycle.Ref, endpoint string, since uint64) error {
+	if since != ledger.FromCursor {
+		// What comes later would never be delivered.
+		if h, err := c.Ledger.Head(ctx, ref); err != nil || since > h.Seq {
+			return cmp.Or(err, ErrBeyond)
+		}
+	}
+	return c.Planner().Replay(ctx, ledger.DueDelivery{Ref: ref, ID: endpoint}, since)
+}
+
+// ErrBeyond is about a sequence that a task has not come to.
+var ErrBeyond = errors.New("beyond the last entry of the task")
 
 // renew lets an endpoint that was configured anew begin anew, if its deliveries had
 // been given up.
@@ -112,11 +108,7 @@ func (c Config) renew(ctx context.Context, ref lifecycle.Ref, id string) error {
 	if err != nil || e.Delivery.State == ledger.DeliveryActive {
 		return err
 	}
-	s, err := c.Sender(ctx)
-	if err != nil {
-		return err
-	}
-	return s.Replay(ctx, ledger.DueDelivery{Ref: ref, ID: id}, e.Delivery.Cursor)
+	return c.Replay(ctx, ref, id, ledger.FromCursor)
 }
 
 // updates implements webhook.Source with what streams show.

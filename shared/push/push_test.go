@@ -61,9 +61,9 @@ func TestTheSidesFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	due, err := push.Hint(t.Context(), sender, ref, 1)
-	if err != nil || len(due) != 1 {
-		t.Fatalf("%v, %v", due, err)
+	due, later, err := sender.Hint(t.Context(), push.Change(ref, 1))
+	if err != nil || len(due) != 1 || len(later) != 0 {
+		t.Fatalf("%v and %v, %v", due, later, err)
 	}
 	if res, err := sender.Send(t.Context(), due[0], time.Minute); err != nil || res.Sent != 1 {
 		t.Fatalf("%+v, %v", res, err)

@@ -8,54 +8,56 @@ import (
 )
 
 // Hint says that a task has an entry. The endpoints that can have it at once are
-// returned, for Send. One that has a sender at work is told that more is wanted, so
-// that its sender does not rest; one that is being tried again or fails often gets it
-// with what it lacks already. Nothing is written about the others: who delivers reads
-// every entry there is, and reads it after the hint. The endpoints that could be told
-// are returned together with the error about the others.
-func (s *Sender) Hint(ctx context.Context, change ledger.Change) ([]ledger.DueDelivery, error) {
+// returned, for Send, and those that are slow or fail often, for Hand. One that has a
+// sender at work is told that more is wanted, so that its sender does not rest; one that
+// is being tried again gets it with what it lacks already. Nothing is written about the
+// others: who delivers reads every entry there is, and reads it after the hint. The
+// endpoints that could be told are returned together with the error about the others.
+func (s *Sender) Hint(ctx context.Context, change ledger.Change) (now, later []ledger.DueDelivery, err error) {
 	list, err := s.Endpoints.EndpointList(ctx, change.Ref)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var due []ledger.DueDelivery
 	var failed error
-	seq, now := change.Entry.Seq, s.Now()
+	seq, clock := change.Entry.Seq, s.Now()
 	for _, e := range list {
-		d := e.Delivery
-		if d.State != ledger.DeliveryActive || d.Cursor >= seq {
-			continue
-		}
-		if d.Wanted < seq && held(d, now) {
-			if err := s.Endpoints.Want(ctx, change.Ref, e.ID, seq, now); err != nil {
-				if !errors.Is(err, ledger.ErrNotFound) {
-					failed = errors.Join(failed, err)
-				}
+		d, at := e.Delivery, ledger.DueDelivery{Ref: change.Ref, ID: e.ID}
+		switch {
+		case d.State != ledger.DeliveryActive || d.Cursor >= seq:
+		case held(d, clock):
+			if d.Wanted < seq {
+				failed = errors.Join(failed, ignoreGone(s.Endpoints.Want(ctx, change.Ref, e.ID, seq, clock)))
 			}
-			continue
-		}
-		if d.Failures < SlowAfter && !held(d, now) && !now.Before(d.NextAt) {
-			due = append(due, ledger.DueDelivery{Ref: change.Ref, ID: e.ID})
+		case !d.NextAt.IsZero(): // somebody was told to come
+		case slow(d):
+			later = append(later, at)
+		default:
+			now = append(now, at)
 		}
 	}
-	return due, failed
+	return now, later, failed
 }
 
-// Replay delivers again what comes after a sequence, also where a delivery was given
-// up or the endpoint said that it was gone. A later sequence than the cursor leaves out
-// what lies between: an update that a receiver will never take blocks no longer.
-// ErrDeliveryChanged: a sender is at work; wait for it.
-func (s *Sender) Replay(ctx context.Context, at ledger.DueDelivery, since uint64) error {
+// slow says whether an endpoint would only waste the time of the others: it fails often,
+// or was in no hurry when it took its last update.
+func slow(d ledger.Delivery) bool {
+	if d.Failures >= SlowAfter {
+		return true
+	}
+	for i := len(d.Attempts) - 1; i >= 0; i-- {
+		if a := d.Attempts[i]; a.Error == "" {
+			return a.Millis >= SlowTime.Milliseconds()
+		}
+	}
+	return false
+}
+
+// remind tells a sender that was found at work of an entry that it may not have seen. It
+// says whether it is at work still: one that has rested meanwhile is not told any more.
+func (s *Sender) remind(ctx context.Context, at ledger.DueDelivery, seq uint64) (still bool, err error) {
+	if err := s.Endpoints.Want(ctx, at.Ref, at.ID, seq, s.Now()); err != nil {
+		return false, ignoreGone(err)
+	}
 	e, err := s.Endpoints.Endpoint(ctx, at.Ref, at.ID)
-	if err != nil {
-		return err
-	}
-	now := s.Now()
-	if held(e.Delivery, now) {
-		return ledger.ErrDeliveryChanged
-	}
-	w := work{s: s, at: at, e: e}
-	d := w.released()
-	d.State, d.Cursor, d.Attempt, d.Failures, d.NextAt, d.DueAt = ledger.DeliveryActive, since, 0, 0, now, now
-	return w.write(ctx, d)
+	return err == nil && held(e.Delivery, s.Now()), ignoreGone(err)
 }

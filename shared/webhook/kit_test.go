@@ -78,7 +78,7 @@ func (w *world) task() lifecycle.Ref {
 func (w *world) endpoint(id string, answer func(n int, r *http.Request) (*http.Response, error)) ledger.DueDelivery {
 	w.t.Helper()
 	at := ledger.DueDelivery{Ref: w.ref, ID: id}
-	e := ledger.Endpoint{ID: id, URL: "https://" + id + ".example/hook?key=" + planted, Scheme: "Custom", Agent: "agent", Base: "https://agent.example", Delivery: ledger.Delivery{DueAt: time.Now().Add(webhook.CheckEvery)}}
+	e := ledger.Endpoint{ID: id, URL: "https://" + id + ".example/hook?key=" + planted, Scheme: "Custom", Agent: "agent", Base: "https://agent.example", Delivery: ledger.Delivery{Incarnation: "made-" + id, DueAt: time.Now().Add(webhook.CheckEvery)}}
 	var err error
 	if e.Secrets, err = webhook.SealSecrets(w.t.Context(), sealer, at, e.URL, webhook.Secrets{Token: "token-" + planted, Credentials: "credentials-" + planted}); err != nil {
 		w.t.Fatal(err)
@@ -156,12 +156,12 @@ func (w *world) sender() *webhook.Sender {
 // hint tells a sender of a change and delivers to what is due.
 func (w *world) hint(s *webhook.Sender, c ledger.Change) []webhook.Result {
 	w.t.Helper()
-	due, err := s.Hint(w.t.Context(), c)
+	now, later, err := s.Hint(w.t.Context(), c)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	var out []webhook.Result
-	for _, at := range due {
+	for _, at := range append(now, later...) {
 		out = append(out, w.send(s, at))
 	}
 	return out
@@ -188,6 +188,11 @@ func (w *world) deliver(s *webhook.Sender, at ledger.DueDelivery) webhook.Result
 	}
 	w.t.Fatal("the delivery does not end")
 	return webhook.Result{}
+}
+
+// executed is what an execution of an endpoint is told.
+func executed(at ledger.DueDelivery, generation uint64, seconds int64) webhook.Execution {
+	return webhook.Execution{Tenant: at.Ref.Tenant, Task: string(at.Ref.Task), Endpoint: at.ID, Incarnation: "made-" + at.ID, Generation: generation, Outcome: webhook.Outcome{Seconds: seconds}}
 }
 
 func pass(d time.Duration) { <-time.After(d) } // in a bubble

@@ -21,6 +21,14 @@ const (
 	CheckMost = time.Hour
 	// SlowAfter is how many failures in a row take an endpoint off the fast path.
 	SlowAfter = 5
+	// SlowTime is how long an endpoint may have taken for its last update to be on it.
+	SlowTime = 2 * time.Second
+	// MaxTurns is how often one execution calls its function. A turn is 9 events of its
+	// history, and 3 more for each of at most 8 retries of a fault (Step Functions,
+	// history events): together below the 25,000 at which it would be ended.
+	MaxTurns = 500
+	// troubleWait is for trouble of our own.
+	troubleWait = 30 * time.Second
 	// maxAnswerBytes is what is read of an answer, and dropped: enough for a receiver to
 	// get rid of its sentence, too little to keep us busy.
 	maxAnswerBytes = 64 << 10

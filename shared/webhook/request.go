@@ -30,6 +30,8 @@ const (
 	causeRequest    = "request"    // the configuration makes no request
 	causeSecrets    = "secrets"    // they do not open
 	causeUpdates    = "updates"    // the task's updates cannot be read
+
+	causeInterrupted = "interrupted" // the sender died over it
 )
 
 // answer is what became of one request.

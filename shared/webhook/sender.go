@@ -38,8 +38,10 @@ type Sender struct {
 	// NewID names a holder; no two are alike.
 	NewID func() string
 	// Grace is how long the sweep leaves to those who were told when to go on.
-	Grace  time.Duration
-	Logger *slog.Logger
+	Grace time.Duration
+	// Executions go on with what is not delivered at once. nil: whoever called does.
+	Executions Executions
+	Logger     *slog.Logger
 }
 
 // Word says how a delivery goes on.
@@ -59,7 +61,10 @@ type Result struct {
 	// would have to be dead.
 	Held  bool                 `json:"held,omitempty"`
 	State ledger.DeliveryState `json:"state,omitempty"`
-	Sent  int                  `json:"sent,omitempty"` // updates that were taken
+	// Execution is what goes on, when Word is Wait and nobody else will say how: it has
+	// not been told yet. Zero in a call by an execution, which goes on itself.
+	Execution Execution `json:"execution,omitzero"`
+	Sent      int       `json:"sent,omitempty"` // updates that were taken
 	// Failed: the last attempt was. Recovered: the first one to succeed after failures.
 	Failed    bool `json:"failed,omitempty"`
 	Recovered bool `json:"recovered,omitempty"`
@@ -71,13 +76,29 @@ type Result struct {
 // are quick, and those that are not count as failed. An error is ours, not the
 // receiver's; the sweep goes on where this stopped.
 func (s *Sender) Send(ctx context.Context, at ledger.DueDelivery, budget time.Duration) (Result, error) {
+	w := s.work(at, budget)
+	if nothing, err := w.nothing(ctx); nothing || err != nil {
+		return w.result, ignoreGone(err)
+	}
+	return w.run(ctx)
+}
+
+// Go is Send for an execution. One that has been followed by another is done.
+func (s *Sender) Go(ctx context.Context, x Execution, budget time.Duration) (Result, error) {
+	w := s.work(x.at(), budget)
+	w.execution = &x
+	return w.run(ctx)
+}
+
+func (s *Sender) work(at ledger.DueDelivery, budget time.Duration) *work {
 	w := &work{s: s, at: at, until: s.Now().Add(budget), least: MinBudget, result: Result{Word: Done}}
 	if budget >= Timeout {
 		w.least = Timeout
 	}
-	if nothing, err := w.nothing(ctx); nothing || err != nil {
-		return w.result, ignoreGone(err)
-	}
+	return w
+}
+
+func (w *work) run(ctx context.Context) (Result, error) {
 	going, err := w.claim(ctx)
 	for going && err == nil {
 		going, err = w.page(ctx)
@@ -86,7 +107,7 @@ func (s *Sender) Send(ctx context.Context, at ledger.DueDelivery, budget time.Du
 	case errors.Is(err, ledger.ErrNotFound): // removed, perhaps with its task
 		w.result.Word, w.result.Seconds = Done, 0
 	case errors.Is(err, ledger.ErrDeliveryChanged): // somebody else took over
-		w.result.Held = true
+		w.result.Held, w.result.Execution = true, Execution{}
 		w.wait(Lease)
 	case err != nil:
 		return w.result, err

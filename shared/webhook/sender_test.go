@@ -111,14 +111,14 @@ func TestTriesAgain(t *testing.T) {
 		s := w.sender()
 		start := time.Now()
 		res := w.hint(s, w.commit("vv"))
-		if want := (webhook.Result{Word: webhook.Wait, Seconds: 5, Failed: true}); len(res) != 1 || res[0] != want {
+		if want := (webhook.Result{Word: webhook.Wait, Seconds: 5, Failed: true, Execution: executed(at, 1, 5)}); len(res) != 1 || res[0] != want {
 			t.Fatalf("the first attempt: %+v, want %+v", res, want)
 		}
 		if d := w.delivery(at); d.Attempt != 1 || !d.NextAt.Equal(start.Add(5*time.Second)) || !d.DueAt.Equal(d.NextAt.Add(grace)) || d.Holder != "" {
 			t.Errorf("after the first attempt: %+v", d)
 		}
-		if due, err := s.Hint(t.Context(), w.change(2)); err != nil || len(due) != 0 {
-			t.Errorf("a hint while it is being tried again: %v, %v", due, err)
+		if now, later, err := s.Hint(t.Context(), w.change(2)); err != nil || len(now)+len(later) != 0 {
+			t.Errorf("a hint while it is being tried again: %v, %v, %v", now, later, err)
 		}
 		if early := w.send(s, at); early.Word != webhook.Wait || len(w.receiver(at).requests()) != 1 {
 			t.Errorf("too early: %+v", early)
@@ -175,8 +175,8 @@ func TestGivesUpAndReplays(t *testing.T) {
 		if !d.DueAt.IsZero() || !d.NextAt.IsZero() || d.Cursor != 1 || d.Attempt != len(webhook.Ladder)+1 {
 			t.Errorf("given up: %+v", d)
 		}
-		if due, err := s.Hint(t.Context(), w.change(3)); err != nil || len(due) != 0 {
-			t.Errorf("hint for one that was given up: %v, %v", due, err)
+		if now, later, err := s.Hint(t.Context(), w.change(3)); err != nil || len(now)+len(later) != 0 {
+			t.Errorf("hint for one that was given up: %v, %v, %v", now, later, err)
 		}
 		down = false
 		if err := s.Replay(t.Context(), at, 1); err != nil {
@@ -225,9 +225,9 @@ func TestHangs(t *testing.T) {
 		})
 		quick := w.endpoint("two", nil)
 		s := w.sender()
-		due, err := s.Hint(t.Context(), w.commit("v"))
-		if err != nil || len(due) != 2 {
-			t.Fatalf("due: %v, %v", due, err)
+		due, later, err := s.Hint(t.Context(), w.commit("v"))
+		if err != nil || len(due) != 2 || len(later) != 0 {
+			t.Fatalf("due: %v and %v, %v", due, later, err)
 		}
 		start := time.Now()
 		var all sync.WaitGroup
@@ -266,6 +266,12 @@ func TestBudget(t *testing.T) {
 			at := w.endpoint("one", slowly(3*time.Second))
 			s := w.sender()
 			w.commit("vvvF")
+			if c.want.Word == webhook.Wait { // somebody must be told
+				c.want.Execution = executed(at, 1, c.want.Seconds)
+				if !c.want.Failed {
+					c.want.Execution.Outcome.Seconds = 0
+				}
+			}
 			if res, err := s.Send(t.Context(), at, c.budget); err != nil || res != c.want {
 				t.Errorf("budget %v: %+v, %v, want %+v", c.budget, res, err, c.want)
 			}

@@ -24,6 +24,8 @@ type work struct {
 	e      ledger.Endpoint
 	result Result
 
+	execution *Execution // that calls; nil: none
+
 	secrets *Secrets // once they are opened
 	unsaved bool     // an update was taken and this is not stored
 	ended   bool     // the task's last update is behind the cursor
@@ -50,7 +52,7 @@ func (w *work) claim(ctx context.Context) (bool, error) {
 		d, now := w.e.Delivery, w.s.Now()
 		w.result.State = d.State
 		switch {
-		case d.State != ledger.DeliveryActive:
+		case d.State != ledger.DeliveryActive, w.execution != nil && !w.execution.current(d):
 			return false, nil
 		case held(d, now):
 			w.result.Held = true
@@ -60,12 +62,33 @@ func (w *work) claim(ctx context.Context) (bool, error) {
 			w.wait(d.NextAt.Sub(now))
 			return false, nil
 		}
+		if w.orphaned(now); w.e.Delivery.State != ledger.DeliveryActive {
+			return false, w.write(ctx, w.released())
+		}
 		w.e.Delivery.Holder = holder
 		if err = w.hold(ctx); !errors.Is(err, ledger.ErrDeliveryChanged) {
 			return err == nil, err
 		}
 	}
 	return false, ledger.ErrDeliveryChanged
+}
+
+// orphaned counts the attempt of a sender that has died over it, if one has. What
+// became of it nobody knows; what kills its sender each time must come to an end.
+func (w *work) orphaned(now time.Time) {
+	d := w.e.Delivery
+	if d.Holder == "" {
+		return
+	}
+	d = d.Attempted(ledger.Attempt{At: d.LeaseUntil, Seq: d.Cursor + 1, Number: d.Attempt + 1, Millis: Lease.Milliseconds(), Error: causeInterrupted})
+	d.Attempt++
+	d.Failures++
+	if d.Attempt > len(Ladder) {
+		d.State, d.NextAt, d.DueAt = ledger.DeliveryGivenUp, time.Time{}, time.Time{}
+		w.result.State, w.result.Failed = d.State, true
+	}
+	w.e.Delivery = d
+	w.complain(attempted{seq: d.Cursor + 1, at: now, answer: answer{cause: causeInterrupted}}, d)
 }
 
 // held says whether somebody is at work who may be alive.
@@ -81,10 +104,20 @@ func (w *work) hold(ctx context.Context) error {
 
 // pause gives the endpoint back before it has everything.
 func (w *work) pause(ctx context.Context) error {
-	d, now := w.released(), w.s.Now()
-	d.NextAt, d.DueAt = now, now.Add(w.s.Grace)
-	w.wait(0)
+	d := w.released()
+	w.again(&d, 0)
 	return w.write(ctx, d)
+}
+
+// again says when to go on, and by whom.
+func (w *work) again(d *ledger.Delivery, pause time.Duration) {
+	d.NextAt = w.s.Now().Add(pause)
+	d.DueAt = d.NextAt.Add(w.s.Grace)
+	w.wait(pause)
+	if w.execution == nil {
+		d.Generation++
+		w.result.Execution = executionOf(w.at, *d, pause)
+	}
 }
 
 // rest gives back an endpoint that has everything. When more came meanwhile there is
@@ -168,13 +201,15 @@ func (w *work) failed(ctx context.Context, a attempted) error {
 	case !again:
 		d.State = ledger.DeliveryGivenUp
 	default:
-		d.NextAt = w.s.Now().Add(pause)
-		d.DueAt = d.NextAt.Add(w.s.Grace)
-		w.wait(pause)
+		w.again(&d, pause)
 	}
 	w.result.State, w.result.Failed = d.State, true
-	w.s.Logger.Warn("an update was not delivered", append(w.names(), "seq", a.seq, "attempt", d.Attempt, "status", a.status, "cause", a.cause, "state", string(d.State))...)
+	w.complain(a, d)
 	return w.write(ctx, d)
+}
+
+func (w *work) complain(a attempted, d ledger.Delivery) {
+	w.s.Logger.Warn("an update was not delivered", append(w.names(), "seq", a.seq, "attempt", d.Attempt, "status", a.status, "cause", a.cause, "state", string(d.State))...)
 }
 
 func (w *work) remembered(a attempted) ledger.Delivery {
@@ -214,6 +249,8 @@ func (w *work) compare(ctx context.Context, d ledger.Delivery) (stored bool, err
 		return false, err
 	}
 	switch now := e.Delivery; {
+	case now.Incarnation != d.Incarnation:
+		return false, ledger.ErrDeliveryChanged
 	case now.Revision == d.Revision && now.Holder == d.Holder && now.Cursor == d.Cursor && now.State == d.State && now.Attempt == d.Attempt:
 		return true, nil
 	case now.Revision != w.e.Delivery.Revision:
@@ -226,8 +263,11 @@ func (w *work) compare(ctx context.Context, d ledger.Delivery) (stored bool, err
 
 // wait says when to go on.
 func (w *work) wait(d time.Duration) {
-	w.result.Word, w.result.Seconds = Wait, max(1, int64(math.Ceil(d.Seconds())))
+	w.result.Word, w.result.Seconds = Wait, max(1, seconds(d))
 }
+
+// seconds are whole ones, for a state machine: not too few.
+func seconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 
 func (w *work) names() []any {
 	return []any{"tenant", w.at.Ref.Tenant, "task", w.at.Ref.Task, "endpoint", w.at.ID}
