@@ -30,8 +30,6 @@ func (f *Fast) Tell(ctx context.Context, changes []ledger.Change) (again []ledge
 		slots = make(chan struct{}, max(1, f.Beside))
 		until = f.Sender.Now().Add(f.Budget)
 	)
-	over, stop := context.WithTimeout(ctx, f.Budget)
-	defer stop()
 	for _, c := range changes {
 		all.Go(func() {
 			looks <- struct{}{}
@@ -45,13 +43,9 @@ func (f *Fast) Tell(ctx context.Context, changes []ledger.Change) (again []ledge
 			}
 			for _, at := range now {
 				all.Go(func() {
-					select {
-					case slots <- struct{}{}:
-						f.first(ctx, at, c.Entry.Seq, until)
-						<-slots
-					case <-over.Done(): // those who hang have all the slots
-						f.hand(ctx, at)
-					}
+					slots <- struct{}{} // those who hang have them for no longer than the budget
+					f.first(ctx, at, c.Entry.Seq, until)
+					<-slots
 				})
 			}
 			for _, at := range later {
