@@ -44,6 +44,7 @@ type world struct {
 	// process; the zero values: public addresses, and none.
 	guard webhook.Guard
 	ring  *keyring.Ring
+	hooks *http.Client // calls webhooks
 }
 
 // process starts a node on the world's ledger, as a new process would.
@@ -70,7 +71,7 @@ func (w *world) tryProcess(l ledger.Ledger, b ledger.Blobs) (*node.Node, error) 
 	n, err := node.New(node.Config{
 		Ledger: l, Blobs: b, Catalog: agents, HoldersGone: !w.shared, Timing: timing,
 		Now: time.Now, NewID: a2a.NewMessageID, Secret: a2a.NewMessageID, Rand: func() float64 { return 0.5 }, Logger: logger,
-		Receipts: w.receipts, Guard: w.guard, Ring: w.ring,
+		Receipts: w.receipts, Guard: w.guard, Ring: w.ring, Hooks: w.hooks,
 	})
 	if err != nil {
 		return nil, err

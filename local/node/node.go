@@ -66,6 +66,8 @@ type Config struct {
 	// Policies are the documents by which tasks are judged; nil: those that every build
 	// has.
 	Policies *policy.Set
+	// Hooks calls webhooks; nil: the guard's client.
+	Hooks *http.Client
 	// Receipts verifies authorization receipts; nil takes none.
 	Receipts api.Receipts
 	// Callers says who is calling. nil takes everybody for the tenant Local with
@@ -122,7 +124,7 @@ func New(c Config) (*Node, error) {
 		n.config = c
 	}
 	n.ctx, n.stop = context.WithCancel(context.Background())
-	n.push = push.Config{Ledger: c.Ledger, Ring: c.Ring, Guard: c.Guard, Now: c.Now, Dice: c.Rand, NewID: c.NewID, Grace: c.Timing.Grace, Logger: c.Logger}
+	n.push = push.Config{Ledger: c.Ledger, Ring: c.Ring, Guard: c.Guard, Client: c.Hooks, Now: c.Now, Dice: c.Rand, NewID: c.NewID, Grace: c.Timing.Grace, Logger: c.Logger}
 	var err error
 	if n.deliveries, err = newDeliveries(n.ctx, n.push); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/api"
@@ -22,7 +23,9 @@ type Config struct {
 	Ledger ledger.Ledger
 	Ring   *keyring.Ring
 	// Guard decides whom we call.
-	Guard  webhook.Guard
+	Guard webhook.Guard
+	// Client calls them; nil is the guard's, and any other one calls whom it likes.
+	Client *http.Client
 	Now    func() time.Time
 	Dice   func() float64
 	NewID  func() string
@@ -74,7 +77,10 @@ func (c Config) Sender(ctx context.Context) (*webhook.Sender, error) {
 		return nil, err
 	}
 	s := c.Planner()
-	s.Updates, s.Client, s.Sealer, s.Signer = c.updates, c.Guard.Client(), c.Ring, signer
+	s.Updates, s.Client, s.Sealer, s.Signer = c.updates, c.Client, c.Ring, signer
+	if s.Client == nil {
+		s.Client = c.Guard.Client()
+	}
 	return s, nil
 }
 
