@@ -86,7 +86,7 @@ func (doorman) Authenticate(r *http.Request) (auth.Principal, error) {
 	case "stranger":
 		return auth.Principal{Tenant: node.Tenant, Name: "stranger"}, nil
 	}
-	return auth.Principal{Tenant: node.Tenant, Name: "caller", Scopes: []auth.Scope{auth.Caller, auth.Producer, auth.OperatorRead}}, nil
+	return auth.Principal{Tenant: node.Tenant, Name: "caller", Scopes: []auth.Scope{auth.Caller, auth.Producer, auth.OperatorRead, auth.OperatorAct}}, nil
 }
 
 // Schemes implements auth.Authenticator.

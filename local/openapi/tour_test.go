@@ -106,7 +106,7 @@ func (h *house) tourTask() string {
 	return id
 }
 
-// tourWebhooks registers, reads and removes a webhook, which is never called: the task
+// tourWebhooks registers, reads, replays and removes a webhook, behind which is nothing; the task
 // waits meanwhile.
 func (h *house) tourWebhooks(ended string) {
 	h.t.Helper()
@@ -115,6 +115,10 @@ func (h *house) tourWebhooks(ended string) {
 	h.ask(200, http.MethodPost, hooks, fmt.Sprintf(`{"id":"h","url":%q,"token":"t","authentication":{"scheme":"Bearer","credentials":"c"}}`, h.url+"/hook"))
 	h.ask(200, http.MethodGet, hooks, "")
 	h.ask(200, http.MethodGet, hooks+"/h", "")
+	h.ask(200, http.MethodPost, hooks+"/h:replay", "")
+	h.ask(200, http.MethodPost, hooks+":replay", `{"since":0}`)
+	h.ask(400, http.MethodPost, hooks+":replay", `{"since":1000}`)
+	h.ask(404, http.MethodPost, hooks+"/other:replay", "")
 	h.ask(200, http.MethodDelete, hooks+"/h", "")
 	h.ask(404, http.MethodGet, hooks+"/h", "")
 	h.ask(400, http.MethodPost, hooks, `{"url":"gopher://x"}`)

@@ -77,6 +77,7 @@ var (
 	routeSubscribe   = &route{name: "SubscribeToTask", methods: both, scopes: callers, serve: (*call).restSubscribe} // the proto says GET, §11.3.2 says POST
 	routePushes      = &route{name: "pushNotificationConfigs", methods: both, scopes: callers, serve: (*call).restWebhooks}
 	routePush        = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, scopes: callers, serve: (*call).restWebhook}
+	routeReplays     = &route{name: "replays", methods: post, unversioned: true, scopes: acting, serve: (*call).serveReplay}
 	routeReplay      = &route{name: "replay", methods: post, unversioned: true, scopes: acting, serve: (*call).serveReplay}
 	routeExtended    = &route{name: "GetExtendedAgentCard", methods: get, scopes: callers, serve: (*call).restExtendedCard}
 	routeLedger      = &route{name: "ledger", methods: get, unversioned: true, scopes: readers, serve: (*call).serveLedger}
@@ -221,11 +222,12 @@ func findTask(s string) (*route, address) {
 func findPart(method string, segments []string) (*route, address) {
 	at := address{task: a2a.TaskID(segments[0])}
 	if len(segments) == 2 && segments[1] == "pushNotificationConfigs:replay" {
-		return routeReplay, at
+		return routeReplays, at
 	}
 	if len(segments) == 3 {
-		// A configuration's ID may end so as well, but nothing is posted to it.
-		if id, replay := strings.CutSuffix(segments[2], ":replay"); replay && id != "" && method == http.MethodPost && segments[1] == "pushNotificationConfigs" {
+		// A configuration's ID may end so as well.
+		read := slices.Contains(routePush.methods, method) || method == http.MethodHead
+		if id, replay := strings.CutSuffix(segments[2], ":replay"); replay && id != "" && !read && segments[1] == "pushNotificationConfigs" {
 			at.item = id
 			return routeReplay, at
 		}
