@@ -9,6 +9,8 @@
 //	local show       a task as operators see it
 //	local reconcile  a task's outside calls, and what may be done about them
 //	local receive    take webhooks, verify them and print what they are
+//	local redeliver  have a task's webhooks delivered again
+//	local keys       look after the keys that sign and seal
 //	local systems    the systems under review of the worked example
 package main
 
@@ -39,6 +41,8 @@ func commands() map[string]command {
 		"show":      {"show a task as operators see it", show},
 		"reconcile": {"list a task's outside calls, and what may be done about them", reconcile},
 		"receive":   {"take webhooks, verify them and print what they are", receive},
+		"redeliver": {"have a task's webhooks delivered again", redeliver},
+		"keys":      {"look after the keys that sign and seal", keys},
 		"systems":   {"serve the systems under review of the worked example", serveSystems},
 	}
 }
@@ -81,7 +85,7 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 		}
 	}
 	fmt.Fprintln(logs, "usage: local COMMAND [flags]; local COMMAND -h lists a command's flags")
-	for _, name := range []string{"serve", "watch", "export", "verify", "replay", "show", "reconcile", "receive", "systems"} {
+	for _, name := range []string{"serve", "watch", "export", "verify", "replay", "show", "reconcile", "receive", "redeliver", "keys", "systems"} {
 		fmt.Fprintf(logs, "  %-9s %s\n", name, all[name].about)
 	}
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/export"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
@@ -229,6 +230,9 @@ func (s sheet) endpoints() {
 		}
 		if !e.NextAt.IsZero() {
 			s.line("   next attempt %s", instant(e.NextAt))
+		}
+		if e.State != ledger.DeliveryActive {
+			s.line("   nothing more is sent, until it is configured again or: local redeliver %s --endpoint %s", s.task.Header.Task, e.ID)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type taker struct {
 
 	mu    sync.Mutex
 	fail  int
+	gone  bool
 	tries []received
 	taken []received
 }
@@ -59,9 +60,12 @@ func (r *taker) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tries = append(r.tries, got)
-	if len(r.tries) <= r.fail {
+	switch {
+	case r.gone:
+		w.WriteHeader(http.StatusGone)
+	case len(r.tries) <= r.fail:
 		w.WriteHeader(http.StatusServiceUnavailable)
-	} else {
+	default:
 		r.taken = append(r.taken, got)
 	}
 	r.news <- struct{}{}

@@ -155,7 +155,7 @@ func TestConfiguredAnewWhileWaiting(t *testing.T) {
 			call(t, n, http.MethodPost, "/tasks/"+task+"/pushNotificationConfigs", `{"id":"hook","url":"https://new-`+host+`/"}`)
 			if host == "down.example" { // an operator's replay does the same for an endpoint that is tried still
 				at := ledger.DueDelivery{Ref: lifecycle.Ref{Tenant: Tenant, Task: a2a.TaskID(task)}, ID: "hook"}
-				if err := n.deliveries.config.Replay(t.Context(), at.Ref, at.ID, ledger.FromCursor); err != nil {
+				if err := n.push.Replay(t.Context(), at.Ref, at.ID, ledger.FromCursor); err != nil {
 					t.Fatal(err)
 				}
 			}

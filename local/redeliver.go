@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// redelivery is what is to be delivered again.
+type redelivery struct {
+	origin
+
+	endpoint string
+	since    int64 // negative: from where it stopped
+}
+
+func parseRedeliver(args []string, logs io.Writer) (redelivery, error) {
+	r := redelivery{origin: origin{chosen: map[string]bool{}}, since: -1}
+	f := flag.NewFlagSet("redeliver", flag.ContinueOnError)
+	f.SetOutput(logs)
+	f.Usage = func() {
+		fmt.Fprint(logs, "usage: local redeliver [flags] TASK\n\nHas a running server deliver to a task's webhooks again: what they have not taken, also where deliveries were given up, or what comes after a sequence. exit code: 0; 1 when nothing is delivered again.\n")
+		f.PrintDefaults()
+	}
+	f.StringVar(&r.server, "server", "http://127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address of the server")
+	f.StringVar(&r.agent, "agent", "", "the task's agent; without it the server's default agent")
+	f.StringVar(&r.endpoint, "endpoint", "", "ID of one webhook (local show lists them); without it all of the task")
+	f.Int64Var(&r.since, "since", r.since, "sequence after which everything is delivered again, 0 for all; without it deliveries go on where they stopped")
+	tasks, err := parseAll(f, args)
+	if err != nil {
+		return r, err
+	}
+	var problems []error
+	if len(tasks) == 1 {
+		r.task = a2a.TaskID(tasks[0])
+	} else {
+		problems = append(problems, fmt.Errorf("one task at a time, not %d: local redeliver TASK", len(tasks)))
+	}
+	f.Visit(func(f *flag.Flag) { r.chosen[f.Name] = true })
+	if r.chosen["since"] && r.since < 0 {
+		problems = append(problems, errors.New("--since must be a sequence, or 0 for everything"))
+	}
+	if u, err := url.Parse(r.server); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		problems = append(problems, fmt.Errorf("--server %q: an address such as http://127.0.0.1:8080 is needed", r.server))
+	}
+	return r, errors.Join(problems...)
+}
+
+// redeliver has webhooks delivered again by the server that delivers.
+func redeliver(ctx context.Context, args []string, out, logs io.Writer) error {
+	r, err := parseRedeliver(args, logs)
+	if err != nil {
+		return err
+	}
+	return r.ask(ctx, out)
+}
+
+func (r redelivery) ask(ctx context.Context, out io.Writer) (err error) {
+	address := strings.TrimRight(r.server, "/")
+	if r.agent != "" {
+		address += "/" + url.PathEscape(r.agent)
+	}
+	address += "/tasks/" + url.PathEscape(string(r.task)) + "/pushNotificationConfigs"
+	if r.endpoint != "" {
+		address += "/" + url.PathEscape(r.endpoint)
+	}
+	body := []byte("{}")
+	if r.since >= 0 {
+		body = fmt.Appendf(nil, `{"since":%d}`, r.since)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address+":replay", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("asking the server: %w", err)
+	}
+	defer func() { err = errors.Join(err, resp.Body.Close()) }()
+	if resp.StatusCode != http.StatusOK {
+		return r.refusal(resp)
+	}
+	var answer struct {
+		Deliveries []struct {
+			ID       string
+			Replayed bool
+			Since    uint64
+			Was      string
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return fmt.Errorf("the server's answer: %w", err)
+	}
+	if len(answer.Deliveries) == 0 {
+		return errors.New("the task has no webhooks")
+	}
+	for _, d := range answer.Deliveries {
+		if d.Replayed {
+			fmt.Fprintf(out, "webhook %s, which was %s, gets what comes after entry %d\n", printable(d.ID), printable(cmp.Or(d.Was, "active")), d.Since)
+		} else {
+			fmt.Fprintf(out, "webhook %s: a delivery is under way, ask again\n", printable(d.ID))
+		}
+	}
+	return nil
+}
