@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/netip"
 	"time"
 
@@ -69,13 +68,13 @@ func (s *stack) streamed(ctx context.Context, h lifecycle.Head) error {
 	return nil
 }
 
-// takeAll is a receiver that takes everything.
-func takeAll(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
-
 // newFollower makes the stream function's part of a stack.
 func (s *stack) newFollower(ctx context.Context, store *storage, hooks push.Config) (err error) {
+	if s.deliveries, err = s.newDeliveries(store, hooks); err != nil {
+		return err
+	}
 	s.meters[fnStream] = dynamo.NewMeter(store.client)
-	hooks.Ledger = store.ledger(s.meters[fnStream])
+	hooks.Ledger, hooks.Executions = store.ledger(s.meters[fnStream]), s.deliveries
 	s.sender, err = hooks.Sender(ctx)
 	return err
 }

@@ -42,6 +42,8 @@ const (
 	memoryStep   = 512
 	memorySettle = 256
 	memoryStream = 256
+
+	memoryDeliver = 256
 )
 
 // The functions.
@@ -50,6 +52,8 @@ const (
 	fnStep   = "step"
 	fnSettle = "settle"
 	fnStream = "stream"
+
+	fnDeliver = "deliver"
 )
 
 // functions are the functions that a task has to do with, and their memory in MiB: the defaults of template.yaml. The
@@ -57,7 +61,7 @@ const (
 var functions = []struct {
 	name   string
 	memory float64
-}{{fnAPI, memoryAPI}, {fnStep, memoryStep}, {fnSettle, memorySettle}, {fnStream, memoryStream}}
+}{{fnAPI, memoryAPI}, {fnStep, memoryStep}, {fnSettle, memorySettle}, {fnStream, memoryStream}, {fnDeliver, memoryDeliver}}
 
 // gbSeconds is what memory that is held for so long is billed as.
 func gbSeconds(memory float64, held time.Duration) float64 { return memory / 1024 * held.Seconds() }

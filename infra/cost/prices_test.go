@@ -65,6 +65,7 @@ func TestMemoryIsTheTemplates(t *testing.T) {
 	for pattern, want := range map[string]int{
 		`ApiMemory: \{[^}]*Default: (\d+)`: memoryAPI, `StepMemory: \{[^}]*Default: (\d+)`: memoryStep,
 		`(?s)\n  SettleFunction:.*?MemorySize: (\d+)`: memorySettle, `(?s)\n  StreamFunction:.*?MemorySize: (\d+)`: memoryStream,
+		`(?s)\n  DeliverFunction:.*?MemorySize: (\d+)`: memoryDeliver,
 	} {
 		if found := regexp.MustCompile(pattern).FindSubmatch(text); found == nil || string(found[1]) != fmt.Sprint(want) {
 			t.Errorf("%s finds %q in template.yaml, want %d", pattern, found, want)

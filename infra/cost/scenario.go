@@ -25,7 +25,8 @@ type scenario struct {
 	parts   string // of the first message, JSON
 	answer  string // ends the pause; empty: there is none
 	effects int    // outside calls that must have been recorded as done
-	webhook bool   // the submission brings one, which takes everything
+	webhook bool   // the submission brings one
+	fails   int64  // its first requests that it does not take
 	aim     figures
 	beyond  string // why the ceiling is beyond the aim; empty where it is not
 	ceiling figures
@@ -41,6 +42,8 @@ func scenarios() []scenario {
 		{title: "with a webhook", agent: "six-steps-asking", parts: `[{"text":"Review who has access to our 40 systems, and revoke what nobody needs."}]`, answer: "Yes, go on.", webhook: true,
 			aim: figures{writes: 90, transitions: 6}, ceiling: ceilings["with a webhook"],
 			beyond: "the aim was set for three updates; this webhook is told eleven, at two write units each (a lease, and how far it is)"},
+		{title: "it fails twice", agent: "six-steps-asking", parts: `[{"text":"Review who has access to our 40 systems, and revoke what nobody needs."}]`, answer: "Yes, go on.", webhook: true, fails: 2,
+			ceiling: ceilings["it fails twice"]},
 		{title: "access review", agent: accessreview.Name, answer: "approve all", effects: 14, ceiling: ceilings["access review"],
 			parts: fmt.Sprintf(`[{"text":"Review access for Q3 2026"},{"raw":%q,"mediaType":"text/csv","filename":"grants.csv"}]`, base64.StdEncoding.EncodeToString(events.AccessReviewCSV))},
 	}
@@ -102,7 +105,7 @@ func (sc scenario) play(ctx context.Context, store *storage) (t *tally, err erro
 	}
 	ended, err := s.wait(ctx)
 	if err == nil && !ended {
-		if err := c.get(ctx, task.ID, a2a.TaskStateInputRequired); err != nil {
+		if err := errors.Join(c.get(ctx, task.ID, a2a.TaskStateInputRequired), s.deliveries.run(ctx)); err != nil {
 			return nil, err
 		}
 		const firstPause = 1
@@ -159,7 +162,7 @@ func (sc scenario) configuration() (text string, hangUp func(), err error) {
 	if !sc.webhook {
 		return "", func() {}, nil
 	}
-	address, hangUp, err := serve(http.HandlerFunc(takeAll))
+	address, hangUp, err := serve(failing(sc.fails))
 	return fmt.Sprintf(`,"taskPushNotificationConfig":{"url":"%s/hooks/a2a","token":"0123456789abcdef","authentication":{"scheme":"Bearer","credentials":"0123456789abcdef0123456789abcdef"}}`, address), hangUp, err
 }
 

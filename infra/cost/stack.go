@@ -63,11 +63,14 @@ type stack struct {
 
 	handler *dispatch.Handler
 	sender  *webhook.Sender
-	runtime *asl.Runtime
-	meters  map[string]*dynamo.Meter
-	turn    sync.Mutex // held by the request or the invocation that goes on
-	parked  chan struct{}
-	ended   chan asl.Result
+	// deliveries go on with what the sender has not delivered.
+	deliveries *deliveries
+	runtime    *asl.Runtime
+	clock      *clock
+	meters     map[string]*dynamo.Meter
+	turn       sync.Mutex // held by the request or the invocation that goes on
+	parked     chan struct{}
+	ended      chan asl.Result
 
 	mu       sync.Mutex
 	function string // whose turn it is
@@ -87,14 +90,21 @@ func (c *clock) now() time.Time {
 	return c.at
 }
 
+// pass lets time pass.
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
 func newID() string { return string(a2a.NewTaskID()) }
 
 func newStack(ctx context.Context, store *storage, agents []*agent.Agent) (*stack, error) {
 	s := &stack{
 		storage: store, meters: map[string]*dynamo.Meter{}, tally: newTally(),
-		parked: make(chan struct{}, 1), ended: make(chan asl.Result, 1),
+		parked: make(chan struct{}, 1), ended: make(chan asl.Result, 1), clock: &clock{at: begin.Add(time.Millisecond)},
 	}
-	now := (&clock{at: begin.Add(time.Millisecond)}).now
+	now := s.clock.now
 	hooks := s.hooks(now)
 	known, err := catalog.New(agents...)
 	if err != nil {
@@ -281,7 +291,7 @@ func (s *stack) Resume(_ context.Context, token string) error {
 // stop ends everything.
 func (s *stack) stop(ctx context.Context) error {
 	s.close()
-	return s.runtime.Stop(ctx)
+	return errors.Join(s.runtime.Stop(ctx), s.deliveries.runtime.Stop(ctx))
 }
 
 // wait waits until the task is parked or has ended.

@@ -83,7 +83,7 @@ func printCounts(out io.Writer, all []counted) {
 		}
 	}
 	fmt.Fprintln(out, "Step Functions, states entered")
-	for _, state := range []string{"Run", "Route", "Wait", "Await", "Settle", "Done", "Failed"} {
+	for _, state := range []string{"Run", "Route", "Wait", "Await", "Settle", "Done", "Failed", inDelivery + "Wait", inDelivery + "Deliver", inDelivery + "Route", inDelivery + "Done", inDelivery + "Failed"} {
 		times("  "+state, func(c counted) int { return c.tally.States[state] })
 	}
 	times("  in all", func(c counted) int { return int(c.tally.figures().transitions) })
@@ -128,14 +128,16 @@ func printWaits(out io.Writer, all []wait) {
 func printAssumptions(out io.Writer) {
 	fmt.Fprintf(out, `What this rests on
   counted    write and read units by the size of each item (infra/dynamo, Meter): a transaction writes twice, indexes are included;
-             states entered in local/asl, which runs statemachine/task.asl.json; invocations; requests to S3
+             states entered in local/asl, which runs the machines of statemachine; invocations; requests to S3
   caller     submits with returnImmediately, reads the task where it pauses and where it has ended, answers once; no stream
   leases     are not renewed: a step that takes long costs one write unit more for each renewal (every %s)
   stream     one invocation for each commit with entries, as on a quiet table; on a busy one up to 100 records share one.
              What its filter drops is free, and so is reading the stream
+  webhook    where it fails twice, an outage of some seconds that ends while the task waits: the first attempt is the stream function's,
+             the others an execution's of the delivery machine
   start      the edge from Start is not counted; where AWS bills it, each execution costs $%.0f more
   assumed    milliseconds: %d for an invocation, %d for a request to DynamoDB, %d to S3, %d to Step Functions; no cold starts.
-             MiB: api %d, step %d, settle %d, stream %d (the defaults of template.yaml)
+             MiB: api %d, step %d, settle %d, stream %d, deliver %d (the defaults of template.yaml)
   waiting    for a task to which nothing happens. Watch looks %d times in %s, more seldom the longer nothing happens
   left out   what agents wait for in a step ($%.2f a second), the sweep (one invocation a minute for all tasks together), storage,
              logs, keys, data transfer, free tiers, the purge
@@ -144,7 +146,7 @@ func printAssumptions(out io.Writer) {
              as counted
   prices     us-east-1, %s (infra/cost/prices.go names the pages)
 `, brief(lifecycle.DefaultRenewal), perTransition, ownTime.Milliseconds(), dynamoTime.Milliseconds(), s3Time.Milliseconds(), stepfnTime.Milliseconds(),
-		memoryAPI, memoryStep, memorySettle, memoryStream,
+		memoryAPI, memoryStep, memorySettle, memoryStream, memoryDeliver,
 		dynamo.Looks(waitTime), brief(waitTime),
 		gbSeconds(memoryStep, time.Second)*perGBSecond,
 		modelOf, operations, operationBytes, retentionDays, durableInvocations, projectionUnits, pricesAt)

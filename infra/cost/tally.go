@@ -54,6 +54,7 @@ func (t *tally) did(function string, more work) {
 type figures struct {
 	writes, reads, transitions float64
 	api, step, settle, stream  float64 // invocations
+	deliver                    float64
 	puts, gets                 float64
 }
 
@@ -67,6 +68,7 @@ func (t *tally) figures() (f figures) {
 	}
 	f.api, f.step = float64(t.Work[fnAPI].Invocations), float64(t.Work[fnStep].Invocations)
 	f.settle, f.stream = float64(t.Work[fnSettle].Invocations), float64(t.Work[fnStream].Invocations)
+	f.deliver = float64(t.Work[fnDeliver].Invocations)
 	for _, w := range t.Work {
 		f.puts += float64(w.Puts)
 		f.gets += float64(w.Gets)
@@ -84,6 +86,7 @@ func (f figures) list() []figure {
 	return []figure{
 		{"write units", f.writes}, {"read units", f.reads}, {"transitions", f.transitions},
 		{"invocations of api", f.api}, {"invocations of step", f.step}, {"invocations of settle", f.settle}, {"invocations of stream", f.stream},
+		{"invocations of deliver", f.deliver},
 		{"S3 puts", f.puts}, {"S3 gets", f.gets},
 	}
 }

@@ -34,7 +34,7 @@ func TestCeilings(t *testing.T) {
 	}
 	for name, more := range map[string]figures{
 		"write units": {writes: 1}, "read units": {reads: 0.5}, "transitions": {transitions: 1}, "invocations of api": {api: 1}, "invocations of step": {step: 1},
-		"invocations of settle": {settle: 1}, "invocations of stream": {stream: 1}, "S3 puts": {puts: 1}, "S3 gets": {gets: 1},
+		"invocations of settle": {settle: 1}, "invocations of stream": {stream: 1}, "invocations of deliver": {deliver: 1}, "S3 puts": {puts: 1}, "S3 gets": {gets: 1},
 	} {
 		above, _ := more.against(figures{})
 		_, below := (figures{}).against(more)
