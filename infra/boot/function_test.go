@@ -75,16 +75,16 @@ func TestSweepIsBounded(t *testing.T) {
 		}
 	}
 	n := 0
-	if err := bounded(sweeper(7, func() { n++ }), noEndpoints, time.Second)(t.Context()); err != nil || n != 7 {
+	if err := bounded(sweeper(7, func() { n++ }), noEndpoints, noPurges, time.Second)(t.Context()); err != nil || n != 7 {
 		t.Errorf("%d pages of 7, %v", n, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	if err := bounded(sweeper(1<<30, func() {}), noEndpoints, time.Hour-time.Millisecond)(ctx); err != nil || !strings.Contains(logs.String(), `"cut":true`) {
+	if err := bounded(sweeper(1<<30, func() {}), noEndpoints, noPurges, time.Hour-time.Millisecond)(ctx); err != nil || !strings.Contains(logs.String(), `"cut":true`) {
 		t.Errorf("out of time: %v, %s", err, logs)
 	}
 	gone, stop := context.WithCancel(t.Context())
-	if err := bounded(sweeper(1<<30, stop), noEndpoints, time.Second)(gone); !errors.Is(err, context.Canceled) {
+	if err := bounded(sweeper(1<<30, stop), noEndpoints, noPurges, time.Second)(gone); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped from outside: %v", err)
 	}
 }
@@ -98,7 +98,7 @@ func record(sequence, sort, name string) string {
 // disturbs no other.
 func TestStream(t *testing.T) {
 	logs := &bytes.Buffer{}
-	f := following(slog.New(slog.NewJSONHandler(logs, nil)), nobody)
+	f := following(slog.New(slog.NewJSONHandler(logs, nil)), nobody, nothing)
 	for _, c := range []struct {
 		name    string
 		records []string
@@ -124,6 +124,12 @@ func TestStream(t *testing.T) {
 
 // noEndpoints is a sweep that finds none.
 func noEndpoints(context.Context) (webhook.Swept, error) { return webhook.Swept{}, nil }
+
+// noPurges is a sweep that finds nothing to forget.
+func noPurges(context.Context) (sweep.Forgotten, error) { return sweep.Forgotten{}, nil }
+
+// nothing is purged.
+func nothing(context.Context, []lifecycle.Ref) sweep.Forgotten { return sweep.Forgotten{} }
 
 // nobody has no endpoints to be told.
 func nobody(context.Context, *hints) ([]string, error) { return nil, nil }

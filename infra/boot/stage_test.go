@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/ledger/ledgertest"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/push"
+	"github.com/holdfast-a2a/holdfast/shared/sweep"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
@@ -42,6 +43,8 @@ type stage struct {
 
 	t      *testing.T
 	memory *ledgertest.Memory
+	blobs  *ledgertest.MemoryBlobs
+	purges *sweep.Purges
 	auth   *ledger.Authority
 	hooks  push.Config
 	sender *webhook.Sender
@@ -57,7 +60,7 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, memory: ledgertest.NewMemory(), logs: &bytes.Buffer{}, began: time.Now(), tries: map[string][]tried{}}
+	s := &stage{t: t, memory: ledgertest.NewMemory(), blobs: ledgertest.NewMemoryBlobs(), logs: &bytes.Buffer{}, began: time.Now(), tries: map[string][]tried{}}
 	s.Ledger = s.memory
 	s.auth = &ledger.Authority{Ledger: s, Now: time.Now, NewID: a2a.NewMessageID}
 	logger := slog.New(slog.NewJSONHandler(s.logs, nil))
@@ -67,7 +70,9 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	s.sender.Client.Transport = s
-	s.stream = following(logger, func(ctx context.Context, h *hints) ([]string, error) { return h.deliver(ctx, s.sender), nil })
+	s.purges = process{logger: slog.New(slog.DiscardHandler), now: time.Now}.purges(s.memory, s.blobs, 1000)
+	s.stream = following(logger, func(ctx context.Context, h *hints) ([]string, error) { return h.deliver(ctx, s.sender), nil },
+		func(ctx context.Context, refs []lifecycle.Ref) sweep.Forgotten { return expired(ctx, s.purges, refs) })
 	return s
 }
 

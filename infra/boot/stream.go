@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/sweep"
 )
 
 // Batch is a batch of the table's stream. Records are decoded one by one, so that one
@@ -43,22 +45,26 @@ func (p process) stream() (Streaming, error) {
 			return nil, err
 		}
 		return h.deliver(ctx, sender), nil
+	}, func(ctx context.Context, refs []lifecycle.Ref) sweep.Forgotten {
+		return expired(ctx, p.purges(tables, newBlobs(c, s), len(refs)), refs)
 	}), nil
 }
 
-// following decodes records and has the endpoints of their tasks delivered to. Records
-// of one commit come apart, in any order among themselves and more than once (DynamoDB
-// Streams and AWS Lambda triggers): each is understood alone, and only raises how far
-// an endpoint should be, so none of that does harm.
+// following decodes records, has the endpoints of their tasks delivered to, and those
+// tasks purged that have expired. Records of one commit come apart, in any order among
+// themselves and more than once (DynamoDB Streams and AWS Lambda triggers): each is
+// understood alone, and only raises how far an endpoint should be, or says that a task
+// may have to be purged, which its head decides. So none of that does harm.
 //
 // A record that cannot be read is named by its sequence number, not its event ID
 // (Lambda, "Reporting batch item failures"). Lambda delivers again what begins with the
 // first such one, and gives it up in the end. What stands behind it was handled at the
 // first delivery already, and is at each: a poisoned record blocks nothing but itself.
-func following(logger *slog.Logger, deliver func(context.Context, *hints) ([]string, error)) Streaming {
+func following(logger *slog.Logger, deliver func(context.Context, *hints) ([]string, error), purge func(context.Context, []lifecycle.Ref) sweep.Forgotten) Streaming {
 	return func(ctx context.Context, b Batch) (events.DynamoDBEventResponse, error) {
 		failures := []events.DynamoDBBatchItemFailure{} // Lambda takes null for a failed batch
-		entries, expired, told := 0, 0, newHints()
+		entries, told := 0, newHints()
+		var over []lifecycle.Ref
 		for _, raw := range b.Records {
 			r, err := decode(raw)
 			switch {
@@ -66,7 +72,7 @@ func following(logger *slog.Logger, deliver func(context.Context, *hints) ([]str
 				failures = append(failures, events.DynamoDBBatchItemFailure{ItemIdentifier: r.SequenceNumber})
 				logger.LogAttrs(ctx, slog.LevelError, "a stream record cannot be read", slog.String("sequenceNumber", r.SequenceNumber), slog.Any("error", err))
 			case r.Expired:
-				expired++
+				over = append(over, r.Ref)
 			case !r.Ignored():
 				entries++
 				told.add(r)
@@ -81,7 +87,8 @@ func following(logger *slog.Logger, deliver func(context.Context, *hints) ([]str
 				failures = append(failures, events.DynamoDBBatchItemFailure{ItemIdentifier: number})
 			}
 		}
-		logger.LogAttrs(ctx, slog.LevelInfo, "stream", slog.Int("records", len(b.Records)), slog.Int("entries", entries), slog.Int("expired", expired), slog.Int("failed", len(failures)))
+		done := purge(ctx, over)
+		logger.LogAttrs(ctx, slog.LevelInfo, "stream", slog.Int("records", len(b.Records)), slog.Int("entries", entries), slog.Int("expired", len(over)), slog.Int("failed", len(failures)), forgotten(done))
 		return events.DynamoDBEventResponse{BatchItemFailures: failures}, nil
 	}
 }

@@ -45,12 +45,13 @@ func (p process) sweep() (Sweeping, error) {
 	return bounded(&sweep.Sweeper{
 		Authority: authority, Executions: told, Page: sweepPage, Most: most, Logger: p.logger,
 		Known: func(agent string, version int) bool { _, ok := known.Lookup(agent, version); return ok }, Outside: known.Outside,
-	}, hooks.Sweeper(planner, planner.Hand).Run, free), nil
+	}, hooks.Sweeper(planner, planner.Hand).Run, p.purges(tables, newBlobs(c, s), most).Run, free), nil
 }
 
-// bounded sweeps tasks, then endpoints, within one invocation. A sweep that runs out of
-// time has done its share: the next one goes on with what is still due.
-func bounded(s *sweep.Sweeper, endpoints func(context.Context) (webhook.Swept, error), reserve time.Duration) Sweeping {
+// bounded sweeps tasks, then endpoints, and then forgets what has expired, within one
+// invocation. A sweep that runs out of time has done its share: the next one goes on with
+// what is still due.
+func bounded(s *sweep.Sweeper, endpoints func(context.Context) (webhook.Swept, error), purges func(context.Context) (sweep.Forgotten, error), reserve time.Duration) Sweeping {
 	return func(ctx context.Context) error {
 		limited := ctx
 		if end, ok := ctx.Deadline(); ok {
@@ -60,11 +61,12 @@ func bounded(s *sweep.Sweeper, endpoints func(context.Context) (webhook.Swept, e
 		}
 		found, err := s.Run(limited)
 		swept, failed := endpoints(limited)
-		err = errors.Join(err, failed)
+		done, unpurged := purges(limited)
+		err = errors.Join(err, failed, unpurged)
 		cut := err != nil && limited.Err() != nil && ctx.Err() == nil
 		s.Logger.LogAttrs(ctx, slog.LevelInfo, "sweep", slog.Int("looked", found.Looked), slog.Int("expired", found.Expired), slog.Int("restarted", found.Restarted),
 			slog.Int("skipped", found.Skipped), slog.Int("unknown", found.Unknown), slog.Int("failed", found.Failed), slog.Bool("cut", cut),
-			slog.Group("endpoints", slog.Int("looked", swept.Looked), slog.Int("behind", swept.Behind), slog.Int("settled", swept.Settled), slog.Int("skipped", swept.Skipped), slog.Int("failed", swept.Failed)))
+			slog.Group("endpoints", slog.Int("looked", swept.Looked), slog.Int("behind", swept.Behind), slog.Int("settled", swept.Settled), slog.Int("skipped", swept.Skipped), slog.Int("failed", swept.Failed)), forgotten(done))
 		if cut {
 			return nil
 		}

@@ -34,6 +34,16 @@ import (
 // takers is how many tasks are taken over at a time when a process starts.
 const takers = 32
 
+// Bounds of forgetting: purges side by side share the disk's confirmations, and leave
+// most of the writer to those who wait for it. It can wait for a dozen sweeps, or for one
+// when a run did not see the end.
+const (
+	forgetEvery  = 12
+	purgesBeside = 8
+	purgesMost   = 2_000
+	purgeWithin  = 30 * time.Second
+)
+
 // Names under which the state machine calls its functions in this process.
 const (
 	stepFunction   = "arn:aws:lambda:local:000000000000:function:step"
@@ -105,6 +115,7 @@ type Node struct {
 	deliveries *deliveries
 	runtime    *asl.Runtime
 	sweeper    *sweep.Sweeper
+	purges     *sweep.Purges
 	stop       context.CancelFunc
 	ctx        context.Context
 	done       sync.WaitGroup
@@ -165,6 +176,10 @@ func New(c Config) (*Node, error) {
 		Authority: n.Authority, Executions: n.Dispatcher, Page: 100, Most: 10_000, Logger: c.Logger,
 		Known: func(agent string, version int) bool { _, ok := c.Catalog.Lookup(agent, version); return ok }, Outside: c.Catalog.Outside,
 	}
+	n.purges = &sweep.Purges{
+		Purger: &ledger.Purger{Purges: c.Ledger, Blobs: c.Blobs, Now: c.Now, KeyNote: lifecycle.DefaultKeyNote},
+		Page:   100, Most: purgesMost, Beside: purgesBeside, Within: purgeWithin, Logger: c.Logger,
+	}
 	if n.Handler, err = n.door(); err != nil {
 		return nil, err
 	}
@@ -197,6 +212,7 @@ func (n *Node) Start() error {
 		return fmt.Errorf("looking for webhooks: %w", err)
 	}
 	n.done.Go(n.sweepOften)
+	n.done.Go(n.forgetOften)
 	return nil
 }
 
@@ -273,6 +289,30 @@ func (n *Node) sweepOften() {
 		}
 		if _, err := n.deliveries.sweeper.Run(n.ctx); err != nil && n.ctx.Err() == nil {
 			n.config.Logger.Error("sweep of webhooks", "error", err)
+		}
+	}
+}
+
+// forgetOften purges what has expired, apart from the sweep: nobody waits for it.
+func (n *Node) forgetOften() {
+	next := time.NewTimer(forgetEvery * n.config.Timing.Sweep)
+	defer next.Stop()
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-next.C:
+		}
+		f, err := n.purges.Run(n.ctx)
+		next.Reset(forgetEvery * n.config.Timing.Sweep)
+		if f.Looked == purgesMost {
+			next.Reset(n.config.Timing.Sweep)
+		}
+		if err != nil && n.ctx.Err() == nil {
+			n.config.Logger.Error("forgetting", "error", err)
+		}
+		if f.Purged+f.Unfinished+f.Failed+f.Keys > 0 {
+			n.config.Logger.Info("forgotten", "tasks", f.Purged, "records", f.Records, "unfinished", f.Unfinished, "failed", f.Failed, "keys", f.Keys)
 		}
 	}
 }
