@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/local/sqlite"
 	"github.com/holdfast-a2a/holdfast/shared/export"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
 // origin is where a task's export comes from: a running server, a data folder, or a
@@ -29,6 +30,8 @@ type origin struct {
 	task                a2a.TaskID
 	server, data, agent string
 	file                string
+	// policies are where documents are looked up for a folder.
+	policies *policy.Set
 	// chosen says which of server and data were named on the command line.
 	chosen map[string]bool
 }
@@ -36,7 +39,11 @@ type origin struct {
 // parseOrigin reads the flags of a command on one task. Only those that show a task
 // take a file.
 func parseOrigin(name, about string, args []string, logs io.Writer, files bool) (origin, error) {
-	o := origin{chosen: map[string]bool{}}
+	shipped, err := policy.Shipped()
+	if err != nil {
+		return origin{}, err
+	}
+	o := origin{chosen: map[string]bool{}, policies: shipped}
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(logs)
 	f.Usage = func() {
@@ -45,6 +52,7 @@ func parseOrigin(name, about string, args []string, logs io.Writer, files bool) 
 	}
 	f.StringVar(&o.server, "server", "http://127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address of the server, which is asked when it is named, or uses the folder")
 	f.StringVar(&o.data, "data", ".holdfast", "data folder, which is read, and not changed, while no server uses it")
+	policiesFlag(f, o.policies)
 	f.StringVar(&o.agent, "agent", "", "the task's agent, for the server; without it the server's default agent")
 	if files {
 		f.StringVar(&o.file, "file", "", "an export, instead of a server or a folder; \"-\" is standard input")
@@ -161,7 +169,7 @@ func (o origin) write(ctx context.Context, out io.Writer) error {
 	case err != nil:
 		return err
 	}
-	_, err = export.Write(ctx, out, book, lifecycle.Ref{Tenant: node.Tenant, Task: o.task}, export.Options{Scope: export.Operator, At: time.Now()})
+	_, err = export.Write(ctx, out, book, lifecycle.Ref{Tenant: node.Tenant, Task: o.task}, export.Options{Scope: export.Operator, At: time.Now(), Policies: o.policies})
 	if err != nil {
 		err = fmt.Errorf("task %s in %s: %w", o.task, o.data, err)
 	}

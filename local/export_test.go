@@ -65,7 +65,7 @@ func TestVerify(t *testing.T) {
 	if err == nil || exitCode(err) != 1 {
 		t.Fatalf("error %v", err)
 	}
-	has(t, out, recorded+": task T-42", bad+":\n", "line 8: I1: entry 7: the payload's digest is", "line 28: I4: the lines before the trailer", export.Unsigned)
+	has(t, out, recorded+": task T-42", bad+":\n", "line 8: I1: entry 7: the payload's digest is", "line 29: I4: the lines before the trailer", export.Unsigned)
 	digest := strings.Split(strings.Split(out, "digest ")[1], ",")[0]
 	if _, _, err := played(t, "verify", "--digest", digest, recorded); err != nil {
 		t.Errorf("against its receipt: %v", err)

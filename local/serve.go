@@ -87,9 +87,7 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 		s.outside = append(s.outside, agent.Outside(name, 1, agent.Card{Description: "Served from outside."}).KeyedByMessageID().Under(judged))
 		return nil
 	})
-	f.Func("policies", "folder of policies, a document in each file *.json, besides those that are shipped; may be given several times", func(folder string) error {
-		return s.policies.Load(os.DirFS(folder))
-	})
+	policiesFlag(f, s.policies)
 	f.DurationVar(&s.timing.Lease, "lease", s.timing.Lease, "how long a lease lasts without renewal")
 	f.DurationVar(&s.timing.Renewal, "renewal", s.timing.Renewal, "how often a lease is renewed")
 	f.DurationVar(&s.timing.Grace, "grace", s.timing.Grace, "how long the sweep leaves alone what should go on by itself")
@@ -114,6 +112,13 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 		problems = append(problems, errors.New("--grace and --sweep must be positive"))
 	}
 	return s, errors.Join(problems...)
+}
+
+// policiesFlag adds the documents of folders.
+func policiesFlag(f *flag.FlagSet, set *policy.Set) {
+	f.Func("policies", "folder of policies, a document in each file *.json, besides those that are shipped; may be given several times", func(folder string) error {
+		return set.Load(os.DirFS(folder))
+	})
 }
 
 // parseNetworks reads networks separated by commas; none of them is a list too.

@@ -39,7 +39,7 @@ func (c *call) serveExport(at address) {
 	out := &patientWriter{w: c.w, out: http.NewResponseController(c.w), patience: c.WriteTimeout}
 	_ = out.out.SetWriteDeadline(time.Time{}) // a long history outlives what the server allows an answer
 	buffered := bufio.NewWriterSize(out, maxBurst)
-	_, err = export.Write(c.r.Context(), buffered, c.Authority.Ledger, h.Ref(), export.Options{Scope: scope, At: c.Now()})
+	_, err = export.Write(c.r.Context(), buffered, c.Authority.Ledger, h.Ref(), export.Options{Scope: scope, At: c.Now(), Policies: c.Policies})
 	if err == nil {
 		err = buffered.Flush()
 	}

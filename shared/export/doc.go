@@ -12,6 +12,8 @@
 //	quarantine what came after a cancellation, by digest                (operators only)
 //	endpoint   each webhook and its attempts, without address or secret (operators only)
 //	head       lease, fence, generation, pause, and for operators the counters
+//	policy     the document that the task was accepted under, where it is at hand
+//	settlement what the ended task came to                              (operators only)
 //	trailer    how many lines there are of each kind, and a digest over all of them
 //
 // [Write] reads a head, writes the entries up to it, reads what is beside them, and

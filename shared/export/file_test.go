@@ -108,6 +108,8 @@ func (f *file) rechain() {
 			l.Entry.Seq = seq
 			l.Entry.Chain = l.Entry.ChainAfter(chain)
 			chain = l.Entry.Chain
+		case l.Settled != nil:
+			l.Settled.Receipt = lifecycle.TerminalReceipt{Seq: seq, Chain: chain}
 		case l.Head != nil:
 			l.Head.Seq, l.Head.Chain = seq, chain
 		default:
@@ -134,7 +136,7 @@ func (f *file) reseal() {
 		}
 		counts := map[export.Kind]*int{
 			export.KindHeader: &t.Counts.Header, export.KindEntry: &t.Counts.Entry, export.KindArtifact: &t.Counts.Artifact, export.KindEffect: &t.Counts.Effect,
-			export.KindRejection: &t.Counts.Rejection, export.KindLate: &t.Counts.Late, export.KindEndpoint: &t.Counts.Endpoint, export.KindHead: &t.Counts.Head,
+			export.KindPolicy: &t.Counts.Policy, export.KindSettled: &t.Counts.Settled, export.KindRejection: &t.Counts.Rejection, export.KindLate: &t.Counts.Late, export.KindEndpoint: &t.Counts.Endpoint, export.KindHead: &t.Counts.Head,
 		}
 		*counts[l.Kind]++
 	}

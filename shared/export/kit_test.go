@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/export"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
 var start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
@@ -29,19 +30,42 @@ const (
 	grace = 30 * time.Second
 )
 
+// document is the policy of the tasks.
+const document = `{"name": "review", "version": 1, "owner": "identity governance", "longestLifeSeconds": 7776000, "longestPauseSeconds": 7200,
+	"retentionSeconds": {"completed": 2592000, "failed": 7776000, "canceled": 864000, "rejected": 864000, "afterExport": 345600},
+	"effects": {"archive": {"compensable": true, "by": "the archive <office>", "units": 5}, "read": {"compensable": false, "units": 1}, "*": {"compensable": true, "by": "the owner"}},
+	"billing": {"basis": "effects"}}`
+
+func policies(t testing.TB) *policy.Set {
+	t.Helper()
+	s, err := policy.Shipped()
+	if err == nil {
+		err = s.Add("review.json", []byte(document))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // desk drives one task on a ledger.
 type desk struct {
 	t         testing.TB
 	ledger    ledger.Ledger
 	authority *ledger.Authority
 	ref       lifecycle.Ref
+	judged    lifecycle.Policy
+	policies  *policy.Set
 	now       time.Time
 	ops       int
 }
 
 func newDesk(t testing.TB, l ledger.Ledger, task a2a.TaskID) *desk {
 	t.Helper()
-	d := &desk{t: t, ledger: l, ref: lifecycle.Ref{Tenant: "acme", Task: task}, now: start}
+	d := &desk{t: t, ledger: l, ref: lifecycle.Ref{Tenant: "acme", Task: task}, policies: policies(t), now: start}
+	found, err := d.policies.Find("review@1")
+	d.ok(err)
+	d.judged = found.Policy()
 	d.authority = &ledger.Authority{Ledger: l, Now: func() time.Time { return d.now }, NewID: func() string {
 		d.ops++
 		return fmt.Sprintf("op-%d", d.ops)
@@ -61,7 +85,7 @@ func (d *desk) submit() {
 	d.t.Helper()
 	_, err := d.authority.Create(d.t.Context(), d.ref, lifecycle.Submit{
 		ContextID: "ctx-1", Agent: "review", AgentVersion: 2, Step: "plan", Message: says(a2a.MessageRoleUser, "Review <the> access & more, please."),
-		Principal: "p-hash", RequestDigest: lifecycle.DigestBytes([]byte("request")), Policy: lifecycle.DefaultPolicy(),
+		Principal: "p-hash", RequestDigest: lifecycle.DigestBytes([]byte("request")), Policy: d.judged,
 	}, lifecycle.Source{Producer: "client:p-hash", EventID: "m-0"}, nil)
 	d.ok(err)
 	d.ok(d.ledger.PutEndpoint(d.t.Context(), d.ref, ledger.Endpoint{
@@ -240,6 +264,15 @@ func contents(d *desk) {
 	d.must(d.report(lifecycle.Report{Verb: lifecycle.VerbComplete, Message: says(a2a.MessageRoleAgent, "")}), "")
 }
 
+// acknowledged is the story of T-42, whose caller then acknowledges the export.
+func acknowledged(d *desk) {
+	d.t.Helper()
+	t42(d)
+	d.now = d.now.Add(time.Minute)
+	_, err := d.authority.Acknowledge(d.t.Context(), d.ref, d.head().TerminalReceipt())
+	d.ok(err)
+}
+
 // quarantined is a task whose worker went on after it was canceled.
 func quarantined(d *desk) {
 	d.t.Helper()
@@ -264,6 +297,11 @@ func told(d *desk, seed uint64) {
 		t42(d)
 	case 1:
 		quarantined(d)
+	case 2:
+		acknowledged(d)
+	case 3: // as it was before there were documents
+		d.judged = lifecycle.DefaultPolicy()
+		t42(d)
 	default:
 		random(d, seed)
 	}
@@ -328,7 +366,7 @@ func randomReport(r *rand.Rand, now time.Time) lifecycle.Report {
 func (d *desk) exported(scope export.Scope) []byte {
 	d.t.Helper()
 	var b bytes.Buffer
-	if _, err := export.Write(context.Background(), &b, d.ledger, d.ref, export.Options{Scope: scope, At: d.now.Add(time.Hour)}); err != nil {
+	if _, err := export.Write(context.Background(), &b, d.ledger, d.ref, export.Options{Scope: scope, At: d.now.Add(time.Hour), Policies: d.policies}); err != nil {
 		d.t.Fatal(err)
 	}
 	return b.Bytes()

@@ -1,16 +1,25 @@
 package export
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
 // Format is the version of the format that is written. Readers accept it and all
-// earlier ones.
-const Format = 1
+// earlier ones:
+//
+//	1  no lines of the kinds policy and settlement
+//	2  both, where the task was accepted under a document and has ended
+const Format = 2
+
+// settled is the first format with settlements. Whoever changes the rules of package
+// policy raises the format, and holds older settlements against the older rules.
+const settled = 2
 
 // SDK is the A2A SDK whose nouns are in the entries' payloads. A test holds it
 // against go.mod.
@@ -29,10 +38,12 @@ const (
 	KindLate      Kind = "quarantine"
 	KindEndpoint  Kind = "endpoint"
 	KindHead      Kind = "head"
+	KindPolicy    Kind = "policy"
+	KindSettled   Kind = "settlement"
 	KindTrailer   Kind = "trailer"
 )
 
-var kinds = []Kind{KindHeader, KindEntry, KindArtifact, KindEffect, KindRejection, KindLate, KindEndpoint, KindHead, KindTrailer}
+var kinds = []Kind{KindHeader, KindEntry, KindArtifact, KindEffect, KindRejection, KindLate, KindEndpoint, KindHead, KindPolicy, KindSettled, KindTrailer}
 
 // Line is one line: a kind and the member of that name.
 type Line struct {
@@ -45,13 +56,15 @@ type Line struct {
 	Late      *Late               `json:"quarantine,omitempty"`
 	Endpoint  *Endpoint           `json:"endpoint,omitempty"`
 	Head      *Head               `json:"head,omitempty"`
+	Policy    *Policy             `json:"policy,omitempty"`
+	Settled   *policy.Settlement  `json:"settlement,omitempty"`
 	Trailer   *Trailer            `json:"trailer,omitempty"`
 }
 
 // whole says whether a line has the member of its kind and no other.
 func (l Line) whole() bool {
 	members := map[Kind]bool{
-		KindHeader: l.Header != nil, KindEntry: l.Entry != nil, KindArtifact: l.Artifact != nil, KindEffect: l.Effect != nil,
+		KindHeader: l.Header != nil, KindEntry: l.Entry != nil, KindPolicy: l.Policy != nil, KindArtifact: l.Artifact != nil, KindEffect: l.Effect != nil, KindSettled: l.Settled != nil,
 		KindRejection: l.Rejection != nil, KindLate: l.Late != nil, KindEndpoint: l.Endpoint != nil, KindHead: l.Head != nil, KindTrailer: l.Trailer != nil,
 	}
 	there := 0
@@ -85,6 +98,14 @@ type Header struct {
 	Scope        Scope      `json:"scope"`
 	ExportedAt   time.Time  `json:"exportedAt"`
 	SDK          string     `json:"sdk"`
+}
+
+// Policy is the document that the task is judged by, when whoever exported it had it.
+// What it says is in the submission, which also has its digest.
+type Policy struct {
+	ID       string           `json:"id"` // name@version
+	Digest   lifecycle.Digest `json:"digest"`
+	Document json.RawMessage  `json:"document"`
 }
 
 // maxResultBytes is the largest result of an effect that is exported as it is.
@@ -156,6 +177,8 @@ type Counts struct {
 	Late      int `json:"quarantine"`
 	Endpoint  int `json:"endpoint"`
 	Head      int `json:"head"`
+	Policy    int `json:"policy"`
+	Settled   int `json:"settlement"`
 }
 
 // add counts a line.
@@ -165,10 +188,14 @@ func (c *Counts) add(k Kind) {
 		c.Header++
 	case KindEntry:
 		c.Entry++
+	case KindPolicy:
+		c.Policy++
 	case KindArtifact:
 		c.Artifact++
 	case KindEffect:
 		c.Effect++
+	case KindSettled:
+		c.Settled++
 	case KindRejection:
 		c.Rejection++
 	case KindLate:

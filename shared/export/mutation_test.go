@@ -28,6 +28,7 @@ func sub(o map[string]any, name string) map[string]any {
 // clumsy changes leave the rest of the file as it is.
 func clumsy() []mutation {
 	const entry, artifact, effect, rejection, endpoint, head, trailer, header = export.KindEntry, export.KindArtifact, export.KindEffect, export.KindRejection, export.KindEndpoint, export.KindHead, export.KindTrailer, export.KindHeader
+	const document, settled = export.KindPolicy, export.KindSettled
 	edit := func(kind export.Kind, n int, pairs ...string) func(*file) {
 		return func(f *file) { f.edit(kind, n, pairs...) }
 	}
@@ -70,6 +71,21 @@ func clumsy() []mutation {
 		{"an effect dropped", "I4", func(f *file) { f.drop(effect, 2) }},
 		{"an effect repeated", "I7", func(f *file) { f.repeat(effect, 2) }},
 		{"two effects swapped", "I7", func(f *file) { f.swap(effect, 0, 1) }},
+		{"the policy's digest", "I4", edit(document, 0, `"digest":"`, `"digest":"0`)},
+		{"the policy's document", "I4", edit(document, 0, `"afterExport":345600`, `"afterExport":345601`)},
+		{"the policy's owner", "I4", edit(document, 0, "identity governance", "somebody else")},
+		{"the policy's name", "I4", edit(document, 0, `"id":"review@1"`, `"id":"review@2"`)},
+		{"the policy dropped", "I4", func(f *file) { f.drop(document, 0) }},
+		{"the policy repeated", "I4", func(f *file) { f.repeat(document, 0) }},
+		{"the settlement's units", "I4", edit(settled, 0, `"units":6`, `"units":7`)},
+		{"the settlement's duty", "I4", edit(settled, 0, `"duty":"find-out"`, `"duty":"none"`)},
+		{"the settlement's receipt", "I4", edit(settled, 0, `"receipt":{"sequence":12`, `"receipt":{"sequence":11`)},
+		{"the settlement dropped", "I4", func(f *file) { f.drop(settled, 0) }},
+		{"the settlement repeated", "I4", func(f *file) { f.repeat(settled, 0) }},
+		{"a format without settlements", "I4", edit(header, 0, `"format":2`, `"format":1`)},
+		{"an expiry beyond the acknowledgement's", "I8", edit(head, 0, `"expiresAt":"2026-03-06`, `"expiresAt":"2026-04-06`)},
+		{"an expiry before the acknowledgement's", "I8", edit(head, 0, `"expiresAt":"2026-03-06`, `"expiresAt":"2026-03-05`)},
+		{"an acknowledgement before the end", "I8", edit(head, 0, `"acknowledgedAt":"2026-03-02`, `"acknowledgedAt":"2026-03-01`)},
 		{"a rejection's reason", "I4", edit(rejection, 0, "fence-lost", "fence-kept")},
 		{"a rejection dropped", "I2", func(f *file) { f.drop(rejection, 0) }},
 		{"two rejections swapped", "I4", func(f *file) { f.swap(rejection, 0, 1) }},
@@ -88,7 +104,7 @@ func clumsy() []mutation {
 		{"the head dropped", "I4", func(f *file) { f.drop(head, 0) }},
 		{"the head repeated", "I4", func(f *file) { f.repeat(head, 0) }},
 		{"the header's task", "I1", edit(header, 0, `"task":"T-42"`, `"task":"T-43"`)},
-		{"the header's policy", "I4", edit(header, 0, "default@1", "default@2")},
+		{"the header's policy", "I4", edit(header, 0, "review@1", "review@2")},
 		{"the header's agent", "I4", edit(header, 0, `"agent":"review"`, `"agent":"other"`)},
 		{"the header's time", "I4", edit(header, 0, `"exportedAt":"2026`, `"exportedAt":"2025`)},
 		{"the header's scope", "I4", edit(header, 0, `"scope":"operator"`, `"scope":"caller"`)},
@@ -140,6 +156,19 @@ func skilled() []mutation {
 		{"a pause without an outcome", "I8", again(2, payload(func(p map[string]any) { delete(sub(p, "pause"), "outcome") }))},
 		{"a pause for years", "I8", again(2, payload(func(p map[string]any) { sub(p, "pause")["deadlineAt"] = "2036-01-01T00:00:00Z" }))},
 		{"a task that is never forgotten", "I8", again(0, payload(func(p map[string]any) { sub(p, "submission")["retainSeconds"] = 0 }))},
+		{"a pause longer than the policy's", "I8", again(2, payload(func(p map[string]any) { sub(p, "pause")["deadlineAt"] = "2026-03-02T12:00:00Z" }))},
+		{"a recorded term that the document does not say", "I8", again(0, payload(func(p map[string]any) { sub(sub(sub(p, "submission"), "terms"), "seconds")["pause"] = 86_400 }))},
+		{"a recorded retention that the document does not say", "I8", again(0, payload(func(p map[string]any) { sub(p, "submission")["retainSeconds"] = 600 }))},
+		{"a recorded life that the document does not say", "I8", again(0, payload(func(p map[string]any) { sub(p, "submission")["lifeEndsAt"] = "2026-04-30T09:00:00Z" }))},
+		{"a recorded effect that the document does not say", "I8", again(0, payload(func(p map[string]any) { delete(sub(sub(sub(p, "submission"), "terms"), "effects"), "archive") }))},
+		{"a recorded digest of another document", "I4", again(0, payload(func(p map[string]any) { sub(sub(p, "submission"), "terms")["digest"] = strings.Repeat("0", 64) }))},
+		{"terms that were not recorded", "I4", again(0, payload(func(p map[string]any) { delete(sub(p, "submission"), "terms") }))},
+		{"a settlement's units", "I4", sealed(func(f *file) { f.edit(export.KindSettled, 0, `"units":6`, `"units":7`) })},
+		{"a settlement's effect", "I4", sealed(func(f *file) {
+			f.edit(export.KindSettled, 0, `:archive","state":"done","duty":"none"`, `:archive","state":"done","duty":"compensate"`)
+		})},
+		{"an effect that becomes done, and its settlement not", "I4", sealed(func(f *file) { f.edit(export.KindEffect, 4, `"state":"intended"`, `"state":"failed"`) })},
+		{"a settlement dropped", "I4", sealed(func(f *file) { f.drop(export.KindSettled, 0) })},
 		{"a chunk's number", "I6", again(6, payload(func(p map[string]any) { sub(p, "chunk")["number"] = 3 }))},
 		{"a chunk's content", "I6", again(5, payload(func(p map[string]any) { sub(sub(p, "chunk"), "part")["text"] = "PART-0" }))},
 		{"a chunk's content and checksum", "I6", again(5, payload(func(p map[string]any) {
@@ -175,7 +204,7 @@ func skilled() []mutation {
 // nobody could: see TestRecomputed.
 func TestMutations(t *testing.T) {
 	d := newDesk(t, ledgertest.NewMemory(), "T-42")
-	t42(d)
+	acknowledged(d)
 	raw := d.exported(export.Operator)
 	if f := open(t, raw); f.resealed() != string(raw) {
 		t.Fatal("the test computes another trailer than the export")
@@ -253,7 +282,7 @@ func TestNewer(t *testing.T) {
 	d := newDesk(t, ledgertest.NewMemory(), "T-42")
 	d.submit()
 	f := open(t, d.exported(export.Operator))
-	f.edit(export.KindHeader, 0, `"format":1`, `"format":2`)
+	f.edit(export.KindHeader, 0, `"format":2`, `"format":3`)
 	if _, err := export.Verify(bytes.NewReader(f.bytes())); !errors.Is(err, export.ErrNewer) {
 		t.Errorf("error %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
 // Replayed is a task rebuilt from its export.
@@ -22,8 +23,14 @@ type Replayed struct {
 	Rejected  []ledger.Rejected
 	Late      []Late
 	Endpoints []Endpoint
-	pieces    map[a2a.ArtifactID]*Content
-	view      *lifecycle.View
+	// Terms are what was recorded of the policy, nil for nothing; Policy is its document,
+	// if the export has it.
+	Terms  *lifecycle.Terms
+	Policy *Policy
+	// Settlement is made of what else the export has: of ended tasks, for operators.
+	Settlement *policy.Settlement
+	pieces     map[a2a.ArtifactID]*Content
+	view       *lifecycle.View
 }
 
 // Content is an artifact with what the export holds of its content.
@@ -78,8 +85,18 @@ func Read(r io.Reader, blobURL func(lifecycle.Digest) string) (*Replayed, Report
 	if p.view != nil {
 		p.Task = p.view.Task()
 	}
+	var effects []lifecycle.Effect
 	for _, e := range v.effects {
-		p.Effects = append(p.Effects, e.T)
+		p.Effects, effects = append(p.Effects, e.T), append(effects, e.T.Effect)
+	}
+	if v.record.accepted != nil {
+		p.Terms, p.Policy = v.record.accepted.Terms, v.document
+	}
+	if p.Header.Scope == Operator {
+		var err error
+		if p.Settlement, err = v.record.settle(effects); err != nil {
+			return nil, v.report, err
+		}
 	}
 	for _, q := range v.late {
 		p.Late = append(p.Late, q.T)

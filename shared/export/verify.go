@@ -14,6 +14,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
 // Verify checks an export on its own: the form of its lines and its trailer (I4:
@@ -78,9 +79,13 @@ type verifier struct {
 	effects   []located[Effect]
 	rejected  []ledger.Rejected
 	late      []located[Late]
-	sources   map[string]uint64 // how far outside producers have counted
-	endpoints []located[Endpoint]
-	headLine  int
+	// record is what was recorded of the policy, and the end; settlement is the line.
+	record     settling
+	settlement located[*policy.Settlement]
+	document   *Policy
+	sources    map[string]uint64 // how far outside producers have counted
+	endpoints  []located[Endpoint]
+	headLine   int
 }
 
 // located is the content of a line, with its number.
@@ -128,6 +133,11 @@ func (v *verifier) take(raw []byte, ended bool) error {
 	case KindEntry:
 		v.entry(*l.Entry)
 		v.exact(raw, l)
+	case KindPolicy:
+		v.document = l.Policy
+		v.policy(*l.Policy)
+	case KindSettled:
+		v.settlement = located[*policy.Settlement]{v.line, l.Settled}
 	case KindArtifact:
 		v.artifacts = append(v.artifacts, located[lifecycle.Artifact]{v.line, *l.Artifact})
 	case KindEffect:
@@ -150,7 +160,7 @@ func (v *verifier) take(raw []byte, ended bool) error {
 // place holds a line's kind against the order of kinds.
 func (v *verifier) place(k Kind) error {
 	rank := slices.Index(kinds, k) + 1
-	once := k == KindHeader || k == KindHead || k == KindTrailer
+	once := k == KindHeader || k == KindPolicy || k == KindSettled || k == KindHead || k == KindTrailer
 	switch {
 	case v.rank == 0 && k != KindHeader:
 		v.rank = 1 // said once, not of every line
@@ -159,8 +169,11 @@ func (v *verifier) place(k Kind) error {
 		return fmt.Errorf("a line of kind %s after one of kind %s: it was moved or repeated", k, kinds[v.rank-1])
 	}
 	v.rank = rank
-	if v.report.Header.Scope == Caller && (k == KindEffect || k == KindRejection || k == KindLate || k == KindEndpoint) {
+	if v.report.Header.Scope == Caller && (k == KindEffect || k == KindSettled || k == KindRejection || k == KindLate || k == KindEndpoint) {
 		return fmt.Errorf("a line of kind %s in an export for a caller", k)
+	}
+	if f := v.report.Header.Format; f > 0 && f < settled && (k == KindPolicy || k == KindSettled) {
+		return fmt.Errorf("a line of kind %s in an export of format %d, which has none", k, f)
 	}
 	return nil
 }
@@ -219,6 +232,9 @@ func (v *verifier) end() {
 		v.checkArtifacts()
 	}
 	v.checkEffects()
+	if v.folding {
+		v.checkSettlement()
+	}
 	v.checkCounts()
 	v.checkEndpoints()
 }

@@ -42,6 +42,9 @@ func (v *verifier) entry(e lifecycle.Entry) {
 	}
 	v.content(e, ev)
 	v.task = next
+	if err := v.record.add(e); err != nil {
+		v.broken("I1", "%v", err)
+	}
 	if ev.Ending != nil {
 		v.report.Manifest = ev.Ending.ManifestDigest
 	}
@@ -106,8 +109,8 @@ func (v *verifier) content(e lifecycle.Entry, ev lifecycle.Event) {
 			v.broken("I6", "entry %d, chunk %d of revision %d of artifact %q: %v", e.Seq, c.Number, c.Revision, c.Artifact, err)
 		}
 	}
-	if p := ev.Pause; p != nil && p.DeadlineAt.After(e.AcceptedAt.Add(lifecycle.MaxPause)) {
-		v.broken("I8", "entry %d: pause %d lasts until %s, longer than the limit of %s", e.Seq, p.Number, p.DeadlineAt.Format("2006-01-02T15:04:05Z"), lifecycle.MaxPause)
+	if p, longest := ev.Pause, v.task.LongestPause(); p != nil && p.DeadlineAt.After(e.AcceptedAt.Add(longest)) {
+		v.broken("I8", "entry %d: pause %d lasts until %s, longer than the %s that its policy allows", e.Seq, p.Number, p.DeadlineAt.Format("2006-01-02T15:04:05Z"), longest)
 	}
 	if s := ev.Submission; s != nil {
 		h := v.report.Header

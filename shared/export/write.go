@@ -10,10 +10,12 @@ import (
 	"hash"
 	"io"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
 // Source is what an export reads of a ledger: reads that see every commit that was
@@ -40,6 +42,8 @@ const (
 type Options struct {
 	Scope Scope
 	At    time.Time
+	// Policies are where the task's document is looked up; nil: the export has none.
+	Policies *policy.Set
 }
 
 // writer writes lines and accounts for them.
@@ -50,6 +54,7 @@ type writer struct {
 	counts Counts
 	seq    uint64
 	chain  lifecycle.Digest
+	record settling
 }
 
 // Write exports a task. ErrNotFound of package ledger comes before anything was
@@ -71,7 +76,7 @@ func Write(ctx context.Context, out io.Writer, src Source, ref lifecycle.Ref, o 
 		if err := w.entries(ctx, src, ref, h.Seq); err != nil {
 			return Trailer{}, err
 		}
-		beside, err := readBeside(ctx, src, ref, o.Scope)
+		beside, err := readBeside(ctx, src, ref, o.Scope, w.record)
 		if err != nil {
 			return Trailer{}, err
 		}
@@ -90,7 +95,11 @@ func Write(ctx context.Context, out io.Writer, src Source, ref lifecycle.Ref, o 
 			moved = &Moved{Seq: now.Seq, Fence: now.Fence}
 		}
 		head := Line{Kind: KindHead, Head: &Head{HeadFields: HeadFields(h), Counts: beside.counts, Moved: moved}}
-		return w.close(append(beside.lines, head))
+		lines := append(slices.Concat(beside.lines, []Line{head}), w.record.document(o.Policies)...)
+		if beside.settlement != nil {
+			lines = append(lines, Line{Kind: KindSettled, Settled: beside.settlement})
+		}
+		return w.close(lines)
 	}
 }
 
@@ -109,6 +118,9 @@ func (w *writer) entries(ctx context.Context, src Source, ref lifecycle.Ref, upT
 				return err
 			}
 			w.seq, w.chain = e.Seq, e.Chain
+			if err := w.record.add(e); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -152,11 +164,13 @@ func encode(b *bytes.Buffer, l Line) error {
 type beside struct {
 	lines  []Line
 	counts *ledger.Counts
+	// settlement is of these effects; nil while the task lives, and for callers.
+	settlement *policy.Settlement
 	// steady says that nothing was refused while the rejections were read.
 	steady bool
 }
 
-func readBeside(ctx context.Context, src Source, ref lifecycle.Ref, scope Scope) (beside, error) {
+func readBeside(ctx context.Context, src Source, ref lifecycle.Ref, scope Scope, record settling) (beside, error) {
 	var b beside
 	arts, err := src.Artifacts(ctx, ref)
 	if err != nil {
@@ -179,6 +193,9 @@ func readBeside(ctx context.Context, src Source, ref lifecycle.Ref, scope Scope)
 	}
 	for _, e := range effects {
 		b.lines = append(b.lines, Line{Kind: KindEffect, Effect: exported(e)})
+	}
+	if b.settlement, err = record.settle(effects); err != nil {
+		return b, err
 	}
 	rejections, err := src.Rejections(ctx, ref)
 	if err != nil {

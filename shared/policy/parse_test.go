@@ -83,9 +83,10 @@ func TestDigest(t *testing.T) {
 // TestInvalid: what is wrong is named by its field, whatever else is right.
 func TestInvalid(t *testing.T) {
 	long := strings.Repeat("x", 129)
-	many := `"effects": {`
+	var many strings.Builder
+	many.WriteString(`"effects": {`)
 	for i := range lifecycle.MaxEffectTerms + 1 {
-		many += `"e` + strings.Repeat("x", i) + `": {"compensable": false}, `
+		many.WriteString(`"e` + strings.Repeat("x", i) + `": {"compensable": false}, `)
 	}
 	for _, c := range []struct{ field, from, to string }{
 		{"name", `"name": "gold", `, ``}, {"name", `"gold"`, `"Gold"`}, {"name", `"gold"`, `""`}, {"name", `"gold"`, `7`}, {"name", `"gold"`, `null`}, {"name", `"gold"`, `"gold@2"`},
@@ -104,7 +105,7 @@ func TestInvalid(t *testing.T) {
 		{"billing", `,
   "billing": {"basis": "effects"}`, ``}, {"billing.basis", `"basis": "effects"`, `"basis": "hope"`}, {"billing.units", `"basis": "effects"`, `"basis": "completed"`},
 		{"billing.units", `"basis": "effects"`, `"basis": "effects", "units": 2`}, {"billing.units", `"basis": "effects"`, `"basis": "accepted", "units": 0`}, {"billing.basis", `{"basis": "effects"}`, `{}`},
-		{"effects.Revoke", `"notify"`, `"Revoke"`}, {"effects.a*b", `"notify"`, `"a*b"`}, {"effects.", `"notify"`, `""`}, {"effects", `"effects": {`, many},
+		{"effects.Revoke", `"notify"`, `"Revoke"`}, {"effects.a*b", `"notify"`, `"a*b"`}, {"effects.", `"notify"`, `""`}, {"effects", `"effects": {`, many.String()},
 		{"effects.notify", `"notify": {"compensable": false}`, `"notify": true`}, {"effects.notify.compensable", `"notify": {"compensable": false}`, `"notify": {}`},
 		{"effects.notify.compensable", `"notify": {"compensable": false}`, `"notify": {"compensable": null}`},
 		{"effects.notify.by", `"notify": {"compensable": false}`, `"notify": {"compensable": false, "by": "x"}`}, {"effects.revoke-*.by", `, "by": "the owner"`, ``},
