@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/ledger/ledgertest"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
 const (
@@ -72,9 +73,17 @@ func (s *storyteller) submitAnother() (ledger.Result, error) {
 
 func (s *storyteller) submitUnder(key string) (ledger.Result, error) {
 	ref := lifecycle.Ref{Tenant: "acme-production", Task: a2a.NewTaskID()}
+	policies, err := policy.Shipped()
+	if err != nil {
+		return ledger.Result{}, err
+	}
+	judged, err := policies.Find(policy.Default)
+	if err != nil {
+		return ledger.Result{}, err
+	}
 	cmd := lifecycle.Submit{
-		ContextID: a2a.NewContextID(), Agent: "accessreview", AgentVersion: 3, Step: "gather-grants", Principal: strings.Repeat("f", 64),
-		Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("Review who has access to our 40 systems, and revoke what nobody needs.")), RequestDigest: lifecycle.DigestBytes(nil), Policy: lifecycle.DefaultPolicy(),
+		ContextID: a2a.NewContextID(), Agent: "accessreview", AgentVersion: 3, Step: "gather-grants", Principal: strings.Repeat("f", 32),
+		Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("Review who has access to our 40 systems, and revoke what nobody needs.")), RequestDigest: lifecycle.DigestBytes(nil), Policy: judged.Policy(),
 	}
 	return s.auth.Create(s.Context(), ref, cmd, lifecycle.Source{Producer: "client"}, &ledger.Key{Tenant: ref.Tenant, Hash: lifecycle.DigestBytes([]byte(key))})
 }
@@ -177,6 +186,10 @@ func TestCost(t *testing.T) {
 	s.act("rejection", 4, func() (ledger.Result, error) {
 		err := s.auth.Ledger.Reject(s.Context(), s.task.Ref(), ledger.Rejected{At: s.clock.Now(), Producer: "client", Reason: lifecycle.PostTerminal, Detail: "the task has ended"})
 		return ledger.Result{Task: s.task}, err
+	})
+	s.act("acknowledged", 8, func() (ledger.Result, error) {
+		h, err := s.auth.Acknowledge(s.Context(), s.task.Ref(), s.task.TerminalReceipt())
+		return ledger.Result{Task: lifecycle.Task{Head: h}}, err
 	})
 	s.act("list", 0, func() (ledger.Result, error) {
 		_, err := s.auth.Ledger.List(s.Context(), ledger.ListQuery{Tenant: s.task.Tenant, Now: s.clock.Now(), Limit: 50})
