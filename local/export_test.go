@@ -18,6 +18,9 @@ import (
 // recorded is the export that is kept in events.
 const recorded = "../events/export/t42.ndjson"
 
+// recordedUnder is one of a task that was accepted under a policy's document.
+const recordedUnder = "../events/export/under-policy.ndjson"
+
 // played runs a command and returns what it prints.
 func played(t *testing.T, args ...string) (out, logs string, err error) {
 	t.Helper()
@@ -169,6 +172,32 @@ func TestReconcile(t *testing.T) {
 	if _, _, err := played(t, "reconcile", "--file", changed(t, `"scope":"operator"`, `"scope":"caller"`)); err == nil || !strings.Contains(err.Error(), "effects are for operators") {
 		t.Errorf("a caller's export: %v", err)
 	}
+}
+
+// A task that was accepted under a document is settled by what was recorded of it: who undoes what, what is billed, and
+// of what nobody knows. One that was not is billed nothing.
+func TestSettlementIsShown(t *testing.T) {
+	out, _, err := played(t, "reconcile", "--file", recordedUnder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has(t, out, "T-42:2:archive", "undo       compensable, by the archive <office>", "T-42:2:read", "undo       not compensable", "settlement", "policy     review@1, digest ", "owner      identity governance",
+		"receipt    entry 12, digest ", "billed     6 units, by the basis effects", "undo       0 effects", "open       2 effects", "T-42:2:notify: find out", "T-42:3:publish: find out")
+	out, _, err = played(t, "show", "--file", recordedUnder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has(t, out, "under policy review@1", "exported   acknowledged 2026-03-02T09:22:12Z", "effects", "done      archive", "; compensable, by the archive <office>", "settlement", "billed     6 units", "nothing is broken")
+	out, _, err = played(t, "verify", recordedUnder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has(t, out, "format 2", "policy review@1: 1 documents with the digest that was recorded, 1 settlements")
+	out, _, err = played(t, "reconcile", "--file", recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has(t, out, "undo       not compensable: no policy says anything of it", "settlement", "policy     default@1, of which only life and retention were recorded", "billed     0 units, by the basis nothing", "open       2 effects")
 }
 
 // The same task through the server that uses the folder, and from the folder when nobody does: the same export, but for

@@ -2,18 +2,21 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/export"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
-// reconcile lists every effect of a task with its evidence and what may be done
-// about it. It changes nothing.
+// reconcile lists every effect of a task with its evidence, who undoes it, and what may
+// be done about it, and settles a task that has ended by what was recorded. It changes
+// nothing.
 func reconcile(ctx context.Context, args []string, out, logs io.Writer) error {
-	o, err := parseOrigin("reconcile", "Lists every outside call of a task with its state, its evidence, and what may be done about it. It changes nothing. exit code: 0; 1 when the record is broken or not there.", args, logs, true)
+	o, err := parseOrigin("reconcile", "Lists every outside call of a task with its state, its evidence, who can undo it, and what may be done about it, and says what of an ended task is billed and what is to be undone. It changes nothing. exit code: 0; 1 when the record is broken or not there.", args, logs, true)
 	if err != nil {
 		return err
 	}
@@ -45,12 +48,83 @@ func reconcile(ctx context.Context, args []string, out, logs io.Writer) error {
 		if len(e.Result) > 0 {
 			s.field("", "%s", e.Result)
 		}
-		s.field("now", "%s", remedy(e.Effect, p.Head.State.Terminal(), s.now))
+		s.field("undo", "%s", undone(p.Terms, e.Name))
+		s.field("now", "%s", s.remedy(e.Effect))
 	}
+	s.settlement()
 	return broken("the record", report, logs)
 }
 
+// undone says what the policy says of undoing an effect.
+func undone(terms *lifecycle.Terms, name string) string {
+	if terms == nil {
+		return "not compensable: no policy says anything of it"
+	}
+	if of := policy.TermsOf(terms.Effects, name); of.By != "" {
+		return "compensable, by " + of.By
+	}
+	return "not compensable"
+}
+
+// settlement shows what the task came to: it is made of the terminal receipt, the
+// effects' records and what was recorded of the policy, and of nothing else.
+func (s sheet) settlement() {
+	p := s.task
+	s.title("settlement")
+	if p.Terms != nil {
+		s.field("policy", "%s, digest %s", p.Head.Policy, p.Terms.Digest)
+	} else {
+		s.field("policy", "%s, of which only life and retention were recorded", p.Head.Policy)
+	}
+	if p.Policy != nil {
+		s.field("owner", "%s", ownerOf(p.Policy))
+	}
+	done := p.Settlement
+	if done == nil {
+		s.field("now", "nothing is settled before the task has ended")
+		return
+	}
+	s.field("receipt", "entry %d, digest %s", done.Receipt.Seq, done.Receipt.Chain)
+	basis := string(done.Basis)
+	if basis == "" {
+		basis = "nothing"
+	}
+	s.field("billed", "%d units, by the basis %s", done.Units, basis)
+	s.field("undo", "%d effects", done.Compensate)
+	for _, e := range done.Effects {
+		if e.Duty == policy.DutyCompensate {
+			s.line("           %s, by %s", e.Key, e.By)
+		}
+	}
+	s.field("open", "%d effects", done.Open)
+	for _, e := range done.Effects {
+		if e.Duty == policy.DutyFindOut {
+			s.line("           %s: find out whether it was done", e.Key)
+		}
+	}
+}
+
+// ownerOf is who answers for a policy, as its document says.
+func ownerOf(p *export.Policy) string {
+	var said struct{ Owner string }
+	if err := json.Unmarshal(p.Document, &said); err != nil {
+		return err.Error()
+	}
+	return said.Owner
+}
+
 // remedy says what becomes of an effect, and what an operator may do.
+func (s sheet) remedy(e lifecycle.Effect) string {
+	if done := s.task.Settlement; done != nil {
+		for _, one := range done.Effects {
+			if one.Key == e.Key && one.Duty == policy.DutyCompensate {
+				return "to be undone, by " + one.By + ": it was done for a task that did not complete"
+			}
+		}
+	}
+	return remedy(e, s.task.Head.State.Terminal(), s.now)
+}
+
 func remedy(e lifecycle.Effect, ended bool, now time.Time) string {
 	switch {
 	case e.State == lifecycle.EffectDone:

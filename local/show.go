@@ -33,6 +33,9 @@ func show(ctx context.Context, args []string, out, logs io.Writer) error {
 	s.effects()
 	s.refused()
 	s.endpoints()
+	if s.task.Settlement != nil {
+		s.settlement()
+	}
 	if report.Manifest != "" {
 		s.title("receipt")
 		s.line("entry %d, digest %s, manifest %s", report.Seq, report.Chain, report.Manifest)
@@ -87,6 +90,9 @@ func (s sheet) top() {
 	}
 	if !h.ExpiresAt.IsZero() {
 		s.field("expires", "%s", instant(h.ExpiresAt))
+	}
+	if !h.AckedAt.IsZero() {
+		s.field("exported", "acknowledged %s", instant(h.AckedAt))
 	}
 	if h.Cancel != nil {
 		s.field("cancel", "requested %s, not met yet", instant(h.Cancel.At))
@@ -192,7 +198,7 @@ func (s sheet) effects() {
 		s.title("effects")
 	}
 	for _, e := range s.task.Effects {
-		s.line("%-9s %s  visit %d, %d calls, fence %d, %s", e.State, e.Name, e.Visit, e.Calls, e.Fence, e.Evidence)
+		s.line("%-9s %s  visit %d, %d calls, fence %d, %s; %s", e.State, e.Name, e.Visit, e.Calls, e.Fence, e.Evidence, undone(s.task.Terms, e.Name))
 	}
 }
 

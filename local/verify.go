@@ -66,6 +66,9 @@ func verifyOne(name string, in io.Reader, receipt lifecycle.Digest, out io.Write
 	if report.Manifest != "" {
 		fmt.Fprintf(out, "  receipt: entry %d, digest %s, manifest %s\n", report.Seq, report.Chain, report.Manifest)
 	}
+	if c.Policy+c.Settled > 0 {
+		fmt.Fprintf(out, "  policy %s: %d documents with the digest that was recorded, %d settlements that follow from the record\n", printable(report.Header.Policy), c.Policy, c.Settled)
+	}
 	if m := report.Head.Moved; m != nil {
 		fmt.Fprintf(out, "  the task went on while it was exported: this is the history up to entry %d, it was at %d\n", report.Seq, m.Seq)
 	}
