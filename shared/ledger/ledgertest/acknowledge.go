@@ -60,6 +60,15 @@ func acknowledgeShortens(b *bench) {
 	b.wantList("before the expiry", q, []lifecycle.Head{h})
 	q.Now = h.ExpiresAt
 	b.wantList("from the expiry on", q, nil)
+	b.wantExpired("before the expiry", h.ExpiresAt.Add(-time.Millisecond), 10)
+	b.wantExpired("from the expiry on", h.ExpiresAt, 10, h)
+	b.clock.Advance(h.ExpiresAt.Sub(b.clock.Now()) - time.Millisecond)
+	b.notExpired("a purge just before the expiry", t.Ref(), h.ExpiresAt)
+	b.clock.Advance(time.Millisecond)
+	b.ok(b.purge(b.ctx, t.Ref()))
+	b.ok(b.nothingOf(b.ctx, t.Ref()))
+	_, err := b.auth.Acknowledge(b.ctx, t.Ref(), t.TerminalReceipt())
+	b.want("an acknowledgement of a task that was purged", err, ledger.ErrNotFound)
 }
 
 func acknowledgeTwice(b *bench) {

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -106,5 +107,36 @@ var acknowledgeDeliver = contest{
 		default:
 			return "", fmt.Errorf("acknowledged at %s, the task expires at %s", after.AckedAt, after.ExpiresAt)
 		}
+	},
+}
+
+// acknowledgePurge acknowledges a task at its very end, by a clock that is behind, while
+// it is purged: whoever comes first, nothing of it is left.
+var acknowledgePurge = contest{
+	rounds:   purgeRounds,
+	outcomes: []string{"the acknowledgement was first", "the purge was first"},
+	round: func(ctx context.Context, d *desk, s start) (string, error) {
+		t, err := d.completed(ctx)
+		if err != nil {
+			return "", err
+		}
+		d.clock.Advance(t.ExpiresAt.Sub(d.clock.Now()))
+		late := d.process("late", -time.Minute)
+		errs := both(
+			func() error { _, err := late.Acknowledge(ctx, t.Ref(), t.TerminalReceipt()); return err },
+			func() error { return d.purge(ctx, t.Ref()) }, s)
+		if errs[1] != nil {
+			return "", fmt.Errorf("the purge: %w", errs[1])
+		}
+		if err := d.nothingOf(ctx, t.Ref()); err != nil {
+			return "", err
+		}
+		switch {
+		case errs[0] == nil:
+			return "the acknowledgement was first", nil
+		case errors.Is(errs[0], ledger.ErrNotFound):
+			return "the purge was first", nil
+		}
+		return "", fmt.Errorf("the acknowledgement: %w", errs[0])
 	},
 }

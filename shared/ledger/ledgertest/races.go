@@ -19,6 +19,7 @@ var raceTests = []test{
 	{"a cancel mark against an intent (I7)", markIntent.run},
 	{"two acknowledgements of one export", twoAcknowledgements.run},
 	{"an acknowledgement against the last delivery", acknowledgeDeliver.run},
+	{"an acknowledgement against the purge (I2)", acknowledgePurge.run},
 	{"a new generation against a grant", restartGrant.run},
 	{"a parking execution against the answer", parkAnswer.run},
 	{"many writers of one task", manyWriters.run},
