@@ -30,7 +30,7 @@ func parseRedeliver(args []string, logs io.Writer) (redelivery, error) {
 	f := flag.NewFlagSet("redeliver", flag.ContinueOnError)
 	f.SetOutput(logs)
 	f.Usage = func() {
-		fmt.Fprint(logs, "usage: local redeliver [flags] TASK\n\nHas a running server deliver to a task's webhooks again: what they have not taken, also where deliveries were given up, or what comes after a sequence. exit code: 0; 1 when nothing is delivered again.\n")
+		_, _ = fmt.Fprint(logs, "usage: local redeliver [flags] TASK\n\nHas a running server deliver to a task's webhooks again: what they have not taken, also where deliveries were given up, or what comes after a sequence. exit code: 0; 1 when nothing is delivered again.\n")
 		f.PrintDefaults()
 	}
 	f.StringVar(&r.server, "server", "http://127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address of the server")

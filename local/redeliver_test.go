@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // comeBack lets a receiver that has said it is gone take what comes.
@@ -55,7 +56,7 @@ func TestRedeliver(t *testing.T) {
 	}
 	p.shows(id, "active, has ")
 	hook.forget()
-	for range 100 { // the sender may not have rested yet
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); { // the sender may not have rested yet
 		out, _, err = played(t, "redeliver", "--server", p.url, id, "--since", "1")
 		if err == nil || !strings.Contains(err.Error(), "under way") {
 			break

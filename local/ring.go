@@ -43,7 +43,7 @@ func parseKeys(args []string, logs io.Writer) (c ringCommand, err error) {
 	f := flag.NewFlagSet("keys", flag.ContinueOnError)
 	f.SetOutput(logs)
 	f.Usage = func() {
-		fmt.Fprint(logs, ringAbout)
+		_, _ = fmt.Fprint(logs, ringAbout)
 		f.PrintDefaults()
 	}
 	f.StringVar(&c.data, "data", ".holdfast", "data folder")

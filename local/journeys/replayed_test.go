@@ -71,9 +71,7 @@ func hooked(id, text string) string {
 // panicker is an agent with a fault.
 func panicker() *agent.Agent {
 	return agent.New("panicker", 1, agent.Step[note]{Name: "fall", Run: func(context.Context, *agent.Task[note]) (agent.Next, error) {
-		var nobody *note
-		nobody.N++
-		return agent.Next{}, nil
+		panic("a fault of the agent's")
 	}}).KeyedByMessageID()
 }
 

@@ -33,7 +33,6 @@ var (
 	noVersion            = wanted{"VERSION_NOT_SUPPORTED", -32009, 200, 400, "FAILED_PRECONDITION"}
 	invalidParams        = wanted{"INVALID_PARAMS", -32602, 200, 400, "INVALID_ARGUMENT"}
 	keyConflict          = wanted{"SUBMISSION_KEY_CONFLICT", -32602, 200, 409, "ALREADY_EXISTS"}
-	keyExpired           = wanted{"SUBMISSION_KEY_EXPIRED", -32602, 200, 409, "ALREADY_EXISTS"}
 	messageConflict      = wanted{"MESSAGE_ID_CONFLICT", -32602, 200, 409, "ALREADY_EXISTS"}
 	unauthenticated      = wanted{"UNAUTHENTICATED", -31401, 401, 401, "UNAUTHENTICATED"}
 	unauthorized         = wanted{"UNAUTHORIZED", -31403, 403, 403, "PERMISSION_DENIED"}

@@ -65,7 +65,7 @@ func (c *call) replay(at address, q request) (replayList, error) {
 	if err != nil {
 		return list, err
 	}
-	since := uint64(ledger.FromCursor)
+	since := ledger.FromCursor
 	if q.from != nil {
 		if since = uint64(*q.from); since > h.Seq {
 			r := reader{}

@@ -167,14 +167,14 @@ func TestWrappedRingTrouble(t *testing.T) {
 // A ring that was not wrapped is taken over, also where that was broken off at any point,
 // and so is one that another key has wrapped. Its keys stay what they are.
 func TestRewrap(t *testing.T) {
-	for broken := 0; broken < 8; broken++ {
+	for broken := range 8 {
 		store, ctx := &failing{after: broken}, t.Context()
 		plain := keyring.New(&store.Memory)
-		want := use(t, plain)
+		use(t, plain)
 		if _, err := plain.Rotate(ctx, keyring.Webhook, begin); err != nil {
 			t.Fatal(err)
 		}
-		want = use(t, keyring.New(&store.Memory))
+		want := use(t, keyring.New(&store.Memory))
 		one, two := &service{}, &service{key: 1}
 		n, err := keyring.Rewrap(ctx, store, nil, one)
 		if fails := broken < 6; fails != (err != nil) || !fails && n != 6 { // five keys and the list

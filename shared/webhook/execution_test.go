@@ -186,7 +186,7 @@ func TestAttemptThatKills(t *testing.T) {
 				t.Fatalf("death %d: %v", n, err)
 			}
 			pass(webhook.Lease)
-			ctx, die = context.WithCancel(t.Context())
+			ctx, die = context.WithCancel(t.Context()) //nolint:fatcontext // the next life, not a nested one
 		}
 		res, err := s.Send(ctx, at, budget)
 		if err != nil || res.Word != webhook.Done || res.State != ledger.DeliveryGivenUp || len(w.receiver(at).requests()) != len(webhook.Ladder)+1 {

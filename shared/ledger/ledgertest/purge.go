@@ -212,10 +212,9 @@ func purgeClosed(b *bench) {
 	} {
 		b.want(what+" while the task is purged", write(), ledger.ErrNotFound)
 	}
-	for removed, more := 0, true; more; {
-		removed, more, err = b.ledger.PurgePiece(b.ctx, ref)
+	for more := true; more; {
+		_, more, err = b.ledger.PurgePiece(b.ctx, ref)
 		b.ok(err)
-		b.Logf("a piece of %d", removed)
 	}
 	if err := b.ledger.Settle(b.ctx, ref, b.settled(effect, `"late"`)); !errors.Is(err, ledger.ErrEffectChanged) && !errors.Is(err, ledger.ErrNotFound) {
 		b.Errorf("a result of an effect that was removed: error %v", err)
