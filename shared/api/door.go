@@ -198,7 +198,7 @@ func (c *call) find(path string) (*route, address) {
 		}
 	case 3, 4:
 		if segments[0] == "tasks" {
-			return findPart(c.r.Method, segments[1:])
+			return findPart(segments[1:])
 		}
 	}
 	return nil, address{}
@@ -219,15 +219,14 @@ func findTask(s string) (*route, address) {
 }
 
 // findPart looks up what belongs to a task.
-func findPart(method string, segments []string) (*route, address) {
+func findPart(segments []string) (*route, address) {
 	at := address{task: a2a.TaskID(segments[0])}
 	if len(segments) == 2 && segments[1] == "pushNotificationConfigs:replay" {
 		return routeReplays, at
 	}
 	if len(segments) == 3 {
-		// A configuration's ID may end so as well.
-		read := slices.Contains(routePush.methods, method) || method == http.MethodHead
-		if id, replay := strings.CutSuffix(segments[2], ":replay"); replay && id != "" && !read && segments[1] == "pushNotificationConfigs" {
+		// A configuration whose ID ends so as well is read by JSON-RPC.
+		if id, replay := strings.CutSuffix(segments[2], ":replay"); replay && id != "" && segments[1] == "pushNotificationConfigs" {
 			at.item = id
 			return routeReplay, at
 		}
