@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -117,8 +118,14 @@ func (c Config) renew(ctx context.Context, ref lifecycle.Ref, id string) error {
 	return c.Replay(ctx, ref, id, ledger.FromCursor)
 }
 
-// updates implements webhook.Source with what streams show.
+// updates implements webhook.Source with what streams show. Whether the task has expired
+// is asked where a delivery comes late; at first it cannot have.
 func (c Config) updates(ctx context.Context, at ledger.DueDelivery, e ledger.Endpoint, after uint64, limit int) ([]webhook.Update, error) {
+	if e.Delivery.Attempt+e.Delivery.Failures > 0 {
+		if _, err := c.head(ctx, at.Ref); err != nil {
+			return nil, err
+		}
+	}
 	list, err := api.Updates(ctx, c.Ledger, at.Ref, e.Base, after, limit)
 	if err != nil {
 		return nil, err
@@ -135,8 +142,17 @@ func (c Config) Sweeper(s *webhook.Sender, deliver func(ctx context.Context, at 
 	return &webhook.Sweeper{
 		Sender: s, Go: deliver, Page: 100, Most: 1000, Beside: 16,
 		Head: func(ctx context.Context, at ledger.DueDelivery) (uint64, bool, error) {
-			h, err := c.Ledger.Head(ctx, at.Ref)
+			h, err := c.head(ctx, at.Ref)
 			return h.Seq, h.Terminal(), err
 		},
 	}
+}
+
+// head reads a task's head. ledger.ErrNotFound: it has expired, purged or not.
+func (c Config) head(ctx context.Context, ref lifecycle.Ref) (lifecycle.Head, error) {
+	h, err := c.Ledger.Head(ctx, ref)
+	if err == nil && h.Expired(c.Now()) {
+		err = fmt.Errorf("task %s has expired: %w", ref, ledger.ErrNotFound)
+	}
+	return h, err
 }

@@ -106,3 +106,57 @@ func TestConfiguredAgain(t *testing.T) {
 		}
 	}
 }
+
+// A delivery that comes late finds its task expired, purged or not: the receiver is told
+// nothing any more.
+func TestExpiredTaskIsNotDelivered(t *testing.T) {
+	c, ref := joined(t)
+	auth := &ledger.Authority{Ledger: c.Ledger, Now: c.Now, NewID: c.NewID}
+	task, err := auth.Load(t.Context(), ref)
+	if err == nil {
+		_, err = auth.Do(t.Context(), task, lifecycle.RequestCancel{}, lifecycle.Source{Producer: "client"}, ledger.Extra{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer receiver.Close()
+	sealed, err := c.Door().Seal(t.Context(), ref, "hook", receiver.URL, "", "")
+	if err == nil {
+		err = c.Ledger.PutEndpoint(t.Context(), ref, ledger.Endpoint{ID: "hook", URL: receiver.URL, Secrets: sealed, Agent: "agent", Base: "https://agent.example", CreatedAt: time.Now(), Delivery: ledger.Delivery{DueAt: time.Now()}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := ledger.DueDelivery{Ref: ref, ID: "hook"}
+	send := func(after time.Duration) webhook.Result {
+		t.Helper()
+		c.Now = func() time.Time { return time.Now().Add(after) }
+		sender, err := c.Sender(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := sender.Send(t.Context(), at, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	if res := send(0); !res.Failed || asked != 1 {
+		t.Errorf("at first: %+v, %d requests", res, asked)
+	}
+	if res := send(lifecycle.DefaultRetention - time.Hour); !res.Failed || asked != 2 {
+		t.Errorf("before the expiry: %+v, %d requests", res, asked)
+	}
+	if res := send(lifecycle.DefaultRetention); res.Failed || res.Word != webhook.Done || asked != 2 {
+		t.Errorf("after the expiry: %+v, %d requests", res, asked)
+	}
+	e, err := c.Ledger.Endpoint(t.Context(), ref, "hook")
+	if err != nil || !e.Delivery.DueAt.IsZero() || e.Delivery.Failures != 2 {
+		t.Errorf("the delivery is %+v, %v", e.Delivery, err)
+	}
+}

@@ -22,6 +22,7 @@ type Update struct {
 
 // Source reads the updates of a task after a sequence, for an endpoint, one for each
 // committed entry, in order, strongly consistent. Fewer than limit: there were no more.
+// ledger.ErrNotFound: the task has expired.
 type Source func(ctx context.Context, at ledger.DueDelivery, e ledger.Endpoint, after uint64, limit int) ([]Update, error)
 
 // Sender delivers. Several of them, in any number of processes, may be at it at once.
@@ -152,6 +153,9 @@ func (w *work) page(ctx context.Context) (bool, error) {
 	updates, err := w.s.Updates(ctx, w.at, w.e, after, pageSize)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
+	}
+	if errors.Is(err, ledger.ErrNotFound) {
+		return false, w.over(ctx)
 	}
 	if err == nil {
 		err = ordered(updates, after)

@@ -16,7 +16,7 @@ import (
 type Sweeper struct {
 	Sender *Sender
 	// Head reads a task's last sequence, and whether it has ended, strongly consistent.
-	// ledger.ErrNotFound: there is no such task any more.
+	// ledger.ErrNotFound: it has expired.
 	Head func(ctx context.Context, at ledger.DueDelivery) (seq uint64, ended bool, err error)
 	// Go delivers what an endpoint lacks, or tells somebody to.
 	Go func(ctx context.Context, at ledger.DueDelivery) error
@@ -108,16 +108,15 @@ func (s *Sweeper) look(ctx context.Context, at ledger.DueDelivery, found *Swept)
 		return false, nil
 	case d.State != ledger.DeliveryActive:
 		return false, s.settle(ctx, at, e, time.Time{}, found)
-	case !d.Idle(), d.Behind():
-		return true, nil
 	}
 	seq, ended, err := s.Head(ctx, at)
 	switch {
-	case errors.Is(err, ledger.ErrNotFound): // a purge has begun
+	case errors.Is(err, ledger.ErrNotFound): // it has expired: what is wanted is beside the point
+		e.Delivery = over(e.Delivery, now)
 		return false, s.settle(ctx, at, e, time.Time{}, found)
 	case err != nil:
 		return false, err
-	case d.Cursor < seq:
+	case !d.Idle(), d.Behind(), d.Cursor < seq:
 		return true, nil
 	case ended:
 		return false, s.settle(ctx, at, e, time.Time{}, found)

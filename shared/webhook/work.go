@@ -142,6 +142,16 @@ func (w *work) rest(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+// over gives back an endpoint whose task has expired.
+func (w *work) over(ctx context.Context) error { return w.write(ctx, over(w.released(), w.s.Now())) }
+
+// over is a delivery whose task has expired: nobody looks at it again, and the purge
+// removes it. It is not idle, for such a one would have to have what is wanted.
+func over(d ledger.Delivery, now time.Time) ledger.Delivery {
+	d.NextAt, d.DueAt = now, time.Time{}
+	return d
+}
+
 // soon sets when somebody must look, unless somebody will within CheckEvery anyway: to
 // move a place in the index costs as much as two updates.
 func (w *work) soon(d *ledger.Delivery, at time.Time) {
