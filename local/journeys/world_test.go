@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/agent"
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
+	"github.com/holdfast-a2a/holdfast/shared/dispatch"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -45,6 +46,8 @@ type world struct {
 	guard webhook.Guard
 	ring  *keyring.Ring
 	hooks *http.Client // calls webhooks
+	// executions is put before those of the next process; nil: nothing is.
+	executions func(dispatch.Executions) dispatch.Executions
 }
 
 // process starts a node on the world's ledger, as a new process would.
@@ -75,6 +78,9 @@ func (w *world) tryProcess(l ledger.Ledger, b ledger.Blobs) (*node.Node, error) 
 	})
 	if err != nil {
 		return nil, err
+	}
+	if w.executions != nil {
+		n.Dispatcher.Executions = w.executions(n.Dispatcher.Executions)
 	}
 	w.node = n
 	w.client = &http.Client{Transport: inprocess.Transport(func() http.Handler { return w.node.Handler })}

@@ -135,7 +135,7 @@ func long(t *testing.T, auth *ledger.Authority, key string) lifecycle.Ref {
 
 // TestPurgeDiesAtEveryRequest: a process dies at each request of a purge that takes
 // several batches, before and after it had its effect. The next one ends the purge, and
-// of both tables nothing is left but the note and a live sibling (cases 54, 65).
+// of both tables nothing is left but the note and a live sibling (case 65).
 func TestPurgeDiesAtEveryRequest(t *testing.T) {
 	names, clock := tables(t), ledgertest.NewClock()
 	over := func(api dynamo.API) *ledger.Authority {
