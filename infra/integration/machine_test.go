@@ -34,7 +34,9 @@ type machine struct {
 	mu     sync.Mutex
 	states map[string][]string // states that each execution has entered
 	ended  map[string]asl.Result
-	lose   int            // executions of the delivery machine that are accepted and stopped at once
+	lose   map[string]int // executions that are accepted and stopped at once, by ARN
+	unsaid int            // callbacks that are accepted and reach nobody
+	abort  string         // the execution that somebody stops
 	codes  map[string]int // answers by action and error code
 }
 
@@ -43,7 +45,7 @@ type invocation func(ctx context.Context, function string, payload json.RawMessa
 
 func newMachine(t *testing.T, invoke invocation) *machine {
 	t.Helper()
-	m := &machine{runtimes: map[string]*asl.Runtime{}, states: map[string][]string{}, ended: map[string]asl.Result{}, codes: map[string]int{}}
+	m := &machine{runtimes: map[string]*asl.Runtime{}, states: map[string][]string{}, ended: map[string]asl.Result{}, lose: map[string]int{}, codes: map[string]int{}}
 	m.run(t, machineARN, statemachine.Task, invoke, map[string]string{"StepFunctionArn": functionARN + fnStep, "SettleFunctionArn": functionARN + fnSettle})
 	m.run(t, deliveryARN, statemachine.Delivery, invoke, map[string]string{"DeliverFunctionArn": functionARN + fnDeliver})
 	server := httptest.NewServer(m)
@@ -70,6 +72,9 @@ func (m *machine) run(t *testing.T, arn, definition string, invoke invocation, f
 	}
 	m.runtimes[arn], err = asl.NewRuntime(parsed, asl.Options{
 		Invoke: func(ctx context.Context, arn string, payload json.RawMessage) (json.RawMessage, error) {
+			if m.stops(payload) {
+				return nil, &asl.Error{Name: "States.Runtime", Cause: "stopped by hand"} // which no state catches
+			}
 			return invoke(ctx, strings.TrimPrefix(arn, functionARN), payload)
 		},
 		Now: time.Now, Rand: rand.Float64, NewToken: func() string { return tokenPrefix + a2a.NewMessageID() },
@@ -132,9 +137,11 @@ func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			m.answer(w, action, "InvalidToken", nil)
 			return
 		}
-		if action == "SendTaskSuccess" {
+		switch {
+		case m.drops():
+		case action == "SendTaskSuccess":
 			err = m.runtimes[machineARN].SendTaskSuccess(in.TaskToken, json.RawMessage(in.Output))
-		} else {
+		default:
 			err = m.runtimes[machineARN].SendTaskFailure(in.TaskToken, in.Error, in.Cause)
 		}
 		m.answer(w, action, codeOf(err), map[string]any{})
@@ -214,10 +221,41 @@ func (m *machine) executions(prefix string) (names []string) {
 func (m *machine) loses(arn, name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if arn != deliveryARN || m.lose == 0 {
+	if m.lose[arn] == 0 {
 		return false
 	}
-	m.lose--
+	m.lose[arn]--
 	m.states[name] = nil
 	return true
+}
+
+// drops says whether a callback is to reach nobody.
+func (m *machine) drops() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.unsaid == 0 {
+		return false
+	}
+	m.unsaid--
+	return true
+}
+
+// stops says whether a call is of the execution that somebody has stopped.
+func (m *machine) stops(payload json.RawMessage) bool {
+	var of struct {
+		Execution string `json:"execution"`
+	}
+	if json.Unmarshal(payload, &of) != nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.abort != "" && m.abort == of.Execution
+}
+
+// breaks changes what goes wrong from now on.
+func (m *machine) breaks(change func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change()
 }

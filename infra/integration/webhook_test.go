@@ -255,7 +255,7 @@ func (s *stack) checkRing(wrapped bool, calls *counts) {
 func TestLostDeliveryExecution(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, plan{env: []string{"HOLDFAST_WEBHOOK_NETWORKS=127.0.0.0/8"}})
-	s.machine.lose = 2
+	s.machine.breaks(func() { s.machine.lose[deliveryARN] = 2 })
 	s.feedOften()
 	late := newHook(t, true)
 	id := s.hooked("late", late)
