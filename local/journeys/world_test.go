@@ -23,6 +23,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
@@ -41,6 +42,8 @@ type world struct {
 	shared bool          // other processes work on the ledger as well
 	// receipts verifies authorization receipts; nil takes none.
 	receipts api.Receipts
+	// policies are the documents; nil: those that every build has.
+	policies *policy.Set
 	// guard decides which webhooks are called, and ring has the keys that outlive a
 	// process; the zero values: public addresses, and none.
 	guard webhook.Guard
@@ -74,7 +77,7 @@ func (w *world) tryProcess(l ledger.Ledger, b ledger.Blobs) (*node.Node, error) 
 	n, err := node.New(node.Config{
 		Ledger: l, Blobs: b, Catalog: agents, HoldersGone: !w.shared, Timing: timing,
 		Now: time.Now, NewID: a2a.NewMessageID, Secret: a2a.NewMessageID, Rand: func() float64 { return 0.5 }, Logger: logger,
-		Receipts: w.receipts, Guard: w.guard, Ring: w.ring, Hooks: w.hooks,
+		Receipts: w.receipts, Guard: w.guard, Ring: w.ring, Hooks: w.hooks, Policies: w.policies,
 	})
 	if err != nil {
 		return nil, err

@@ -246,7 +246,7 @@ func TestEveryByte(t *testing.T) {
 	d := newDesk(t, ledgertest.NewMemory(), "T-42")
 	t42(d)
 	raw := d.exported(export.Operator)
-	const step = 13 // every byte takes half a minute
+	const step = 17 // every byte takes half a minute
 	for at := 0; at < len(raw); at += step {
 		changed := slices.Clone(raw)
 		changed[at] ^= 1
