@@ -19,6 +19,7 @@ import (
 type approver struct {
 	w      *world
 	signer jose.Signer
+	keys   []byte
 }
 
 // approving gives a world an approver, and puts it where the pointer leads.
@@ -36,6 +37,7 @@ func approving(into **approver) func(*world) {
 		if a.signer, err = jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, (&jose.SignerOptions{}).WithType(receipt.Type).WithHeader("kid", "k-1")); err != nil {
 			w.t.Fatal(err)
 		}
+		a.keys = set
 		v, err := receipt.New([]receipt.Issuer{{Name: "https://approvals.example.com", Audience: "here", Keys: set}}, nil, w.clock.Now)
 		if err != nil {
 			w.t.Fatal(err)

@@ -278,15 +278,20 @@ func quarantined(d *desk) {
 	d.t.Helper()
 	d.submit()
 	d.must(lifecycle.RequestCancel{Principal: "p-hash"}, "")
-	for _, event := range []string{"w-1", "w-2"} {
-		sent := json.RawMessage(`{"text":"a late-secret"}`)
-		digest := lifecycle.DigestBytes(sent)
-		d.ok(d.ledger.Refuse(d.t.Context(), d.ref, ledger.Refusal{
-			Rejected: ledger.Rejected{At: d.now, Producer: "worker", EventID: event, Reason: lifecycle.PostTerminal, Detail: "the task has ended"},
-			Receipt:  ledger.Receipt{Producer: "worker", EventID: event, Digest: digest, Reason: lifecycle.PostTerminal, Op: event},
-			Late:     &ledger.Quarantined{At: d.now, Producer: "worker", EventID: event, Digest: digest, Bytes: len(sent), Payload: sent},
-		}))
-	}
+	d.late("w-1")
+	d.late("w-2")
+}
+
+// late brings output after a cancellation.
+func (d *desk) late(event string) {
+	d.t.Helper()
+	sent := json.RawMessage(`{"text":"a late-secret"}`)
+	digest := lifecycle.DigestBytes(sent)
+	d.ok(d.ledger.Refuse(d.t.Context(), d.ref, ledger.Refusal{
+		Rejected: ledger.Rejected{At: d.now, Producer: "worker", EventID: event, Reason: lifecycle.PostTerminal, Detail: "the task has ended"},
+		Receipt:  ledger.Receipt{Producer: "worker", EventID: event, Digest: digest, Reason: lifecycle.PostTerminal, Op: event},
+		Late:     &ledger.Quarantined{At: d.now, Producer: "worker", EventID: event, Digest: digest, Bytes: len(sent), Payload: sent},
+	}))
 }
 
 // told is the story of a seed.

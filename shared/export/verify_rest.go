@@ -165,7 +165,7 @@ func (v *verifier) checkCounts() {
 	if late := len(v.late); late > c.Quarantined || late < min(c.Quarantined, lifecycle.MaxQuarantined) && v.report.Head.Moved == nil {
 		v.brokenAt(v.headLine, "I2", "%d late outputs are kept of %d that were counted", late, c.Quarantined)
 	}
-	if len(v.late) > 0 && v.folding && v.task.State != lifecycle.Canceled {
+	if len(v.late) > 0 && v.folding && v.task.State != lifecycle.Canceled && v.report.Head.Moved == nil {
 		v.brokenAt(v.late[0].line, "I2", "late output is kept of a task that is %s: only what comes after a cancellation is", v.task.State)
 	}
 	if incidents > c.Incidents || c.Incidents > c.Rejections {

@@ -86,13 +86,13 @@ func Write(ctx context.Context, out io.Writer, src Source, ref lifecycle.Ref, o 
 		}
 		var moved *Moved
 		switch {
-		case now.Seq == h.Seq && beside.steady:
+		case now.Seq == h.Seq && beside.steady && beside.seq <= now.Seq:
 			h = now // the same entries, perhaps another lease
 		case round < maxRounds:
 			h = now
 			continue
 		default:
-			moved = &Moved{Seq: now.Seq, Fence: now.Fence}
+			moved = &Moved{Seq: max(now.Seq, beside.seq), Fence: now.Fence}
 		}
 		head := Line{Kind: KindHead, Head: &Head{HeadFields: HeadFields(h), Counts: beside.counts, Moved: moved}}
 		lines := append(slices.Concat(beside.lines, []Line{head}), w.record.document(o.Policies)...)
@@ -168,6 +168,9 @@ type beside struct {
 	settlement *policy.Settlement
 	// steady says that nothing was refused while the rejections were read.
 	steady bool
+	// seq is how far the artifacts are. A ledger may show them a moment before the head
+	// that came with them.
+	seq uint64
 }
 
 func readBeside(ctx context.Context, src Source, ref lifecycle.Ref, scope Scope, record settling) (beside, error) {
@@ -177,7 +180,7 @@ func readBeside(ctx context.Context, src Source, ref lifecycle.Ref, scope Scope,
 		return b, err
 	}
 	for _, a := range arts {
-		b.lines = append(b.lines, Line{Kind: KindArtifact, Artifact: &a})
+		b.lines, b.seq = append(b.lines, Line{Kind: KindArtifact, Artifact: &a}), max(b.seq, a.Seq)
 	}
 	if scope != Operator {
 		b.steady = true

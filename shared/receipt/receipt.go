@@ -47,6 +47,8 @@ func read(text string) (token, error) {
 		return token{}, invalid(Missing)
 	case len(text) > MaxBytes:
 		return token{}, invalid(TooLarge)
+	case strings.ContainsFunc(text, foreign): // what decodes base64 would pass over line feeds
+		return token{}, invalid(Malformed)
 	}
 	// No error of the library is passed on: it may quote the receipt.
 	parsed, err := jwt.ParseSigned(text, auth.Algorithms())
@@ -54,6 +56,11 @@ func read(text string) (token, error) {
 		return token{}, invalid(Malformed)
 	}
 	head := parsed.Headers[0]
+	for _, name := range []jose.HeaderKey{"crit", "b64"} { // no extension is understood here (RFC 7515, 4.1.11), and tokens are never bare (RFC 7797, 7)
+		if _, there := head.ExtraHeaders[name]; there {
+			return token{}, invalid(Malformed)
+		}
+	}
 	kind, _ := head.ExtraHeaders[jose.HeaderType].(string)
 	if strings.TrimPrefix(strings.ToLower(kind), "application/") != Type {
 		return token{}, invalid(WrongType)
@@ -68,6 +75,11 @@ func read(text string) (token, error) {
 		return token{}, invalid(Incomplete)
 	}
 	return t, nil
+}
+
+// foreign says whether a character is none of the compact form's.
+func foreign(c rune) bool {
+	return !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.", c)
 }
 
 // usable says whether an identifier of the issuer's can be kept.

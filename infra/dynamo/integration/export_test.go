@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -34,5 +35,39 @@ func TestExport(t *testing.T) {
 		if report, err := export.Verify(bytes.NewReader(got)); err != nil || !report.OK() {
 			t.Errorf("for %s: %v, %v\n%s", scope, report.Violations, err, got)
 		}
+	}
+}
+
+// TestExportsDuringWrites: an export of a task that moves all the while is sound, whether it came to rest in between or
+// is cut off at an entry.
+func TestExportsDuringWrites(t *testing.T) {
+	const exports = 20
+	l := dynamo.New(client, tables(t), quick)
+	n, moved, ended := 0, 0, 0
+	err := ledgertest.Busy(t.Context(), l, 7, func(ref lifecycle.Ref) (bool, error) {
+		var b bytes.Buffer
+		_, err := export.Write(t.Context(), &b, l, ref, export.Options{Scope: export.Operator, At: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)})
+		if err != nil {
+			return false, err
+		}
+		report, err := export.Verify(&b)
+		if err == nil && !report.OK() {
+			err = fmt.Errorf("export %d: %v", n, report.Violations)
+		}
+		if report.Head.Moved != nil {
+			moved++
+		}
+		if report.Head.State.Terminal() {
+			ended++
+		}
+		n++
+		return n < exports, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d exports, %d of them of a task that did not rest, %d of one that had ended", n, moved, ended)
+	if ended == n {
+		t.Error("every export was of a task that had ended")
 	}
 }
