@@ -134,3 +134,40 @@ var lastQuarantined = contest{
 		return "the cap held", d.wrote(ctx, t, 2, ledger.Counts{Rejections: n, Quarantined: n})
 	},
 }
+
+// twoEnds lets two processes of one worker end its task at once, one way each: one end is
+// written, and the other one gets a typed refusal and writes nothing.
+var twoEnds = contest{
+	rounds:   raceRounds,
+	outcomes: []string{"completed", "failed"},
+	round: func(ctx context.Context, d *desk, s start) (string, error) {
+		t, err := d.claimed(ctx)
+		if err != nil {
+			return "", err
+		}
+		end := func(verb lifecycle.Verb) func() error {
+			return func() error {
+				r := ending(verb)
+				r.Holder, r.Fence = worker, 1
+				_, err := d.take(ctx, t.Ref(), r, tell(1, string(verb)))
+				return err
+			}
+		}
+		errs := both(end(lifecycle.VerbComplete), end(lifecycle.VerbFail), s)
+		outcome, state, lost := "completed", lifecycle.Completed, errs[1]
+		if errs[1] == nil {
+			outcome, state, lost = "failed", lifecycle.Failed, errs[0]
+		}
+		if (errs[0] == nil) == (errs[1] == nil) || !lifecycle.RejectedFor(lost, lifecycle.PostTerminal, lifecycle.StaleSequence) {
+			return "", fmt.Errorf("who completes was told %w, who fails %w", errs[0], errs[1])
+		}
+		h, err := d.ledger.Head(ctx, t.Ref())
+		if err != nil {
+			return "", err
+		}
+		if h.State != state {
+			return "", fmt.Errorf("the task is %s, and %s was accepted", h.State, outcome)
+		}
+		return outcome, d.wrote(ctx, t, 1, ledger.Counts{Rejections: 1})
+	},
+}

@@ -31,6 +31,7 @@ var raceTests = []test{
 	{"a chunk again against the report behind it", againAndNext.run},
 	{"a claim twice", sameClaim.run},
 	{"two workers claim", twoClaims.run},
+	{"two ends of one worker (I2, case 18)", twoEnds.run},
 	{"a report of an expired lease against another claim (I3, case 17)", expiredReport.run},
 	{"the last places in the quarantine", lastQuarantined.run},
 	{"a report against a cancellation", reportCancel.run},
