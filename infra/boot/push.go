@@ -2,6 +2,7 @@ package boot
 
 import (
 	"context"
+	"log/slog"
 	"math/rand/v2"
 	"net/netip"
 	"strings"
@@ -23,8 +24,9 @@ const (
 	// firstBudget is what the stream function gives all endpoints of a batch together:
 	// who is slower is left to an execution, so that nobody holds up the shard for long.
 	firstBudget = 3 * time.Second
-	// beside is how many endpoints it delivers to at a time.
-	beside = 64
+	// beside is how many endpoints it delivers to at a time: a batch is of 100 tasks at most,
+	// and most of them have one.
+	beside = 128
 )
 
 // readNetworks reads where webhooks may lead besides public addresses: receivers on an
@@ -99,13 +101,20 @@ func (h *hints) add(r dynamo.Record) {
 }
 
 // deliver tells the endpoints of a batch's tasks and makes the first attempts. It returns
-// the records of tasks whose endpoints could not be told: they are to come again.
-func (h *hints) deliver(ctx context.Context, s *webhook.Sender) (again []string) {
+// the records of tasks whose endpoints could not be told: they are to come again. While
+// the keys cannot be had no attempt is made, and executions wait for them: a key service
+// that is away does not block the shard.
+func (h *hints) deliver(ctx context.Context, hooks push.Config) (again []string) {
 	changes := make([]ledger.Change, len(h.order))
 	for i, ref := range h.order {
 		changes[i] = push.Change(ref, h.seq[ref])
 	}
-	fast := &webhook.Fast{Sender: s, Budget: firstBudget, Beside: beside}
+	fast := &webhook.Fast{Sender: hooks.Planner(), Beside: beside}
+	if sender, err := hooks.Sender(ctx); err != nil {
+		hooks.Logger.LogAttrs(ctx, slog.LevelError, "the keys cannot be had; deliveries are left to executions", slog.Any("error", err))
+	} else {
+		fast.Sender, fast.Budget = sender, firstBudget
+	}
 	for _, c := range fast.Tell(ctx, changes) {
 		again = append(again, h.record[c.Ref])
 	}

@@ -64,14 +64,13 @@ func newStage(t *testing.T) *stage {
 	s.Ledger = s.memory
 	s.auth = &ledger.Authority{Ledger: s, Now: time.Now, NewID: a2a.NewMessageID}
 	logger := slog.New(slog.NewJSONHandler(s.logs, nil))
-	s.hooks = push.Config{Ledger: s.memory, Ring: keyring.New(&keyring.Memory{}), Now: time.Now, Dice: func() float64 { return 0.5 }, NewID: a2a.NewMessageID, Grace: time.Minute, Logger: slog.New(slog.DiscardHandler)}
+	s.hooks = push.Config{Ledger: s.memory, Ring: keyring.New(&keyring.Memory{}), Client: &http.Client{Transport: s}, Now: time.Now, Dice: func() float64 { return 0.5 }, NewID: a2a.NewMessageID, Grace: time.Minute, Logger: slog.New(slog.DiscardHandler)}
 	var err error
 	if s.sender, err = s.hooks.Sender(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.sender.Client.Transport = s
 	s.purges = process{logger: slog.New(slog.DiscardHandler), now: time.Now}.purges(s.memory, s.blobs, 1000)
-	s.stream = following(logger, func(ctx context.Context, h *hints) ([]string, error) { return h.deliver(ctx, s.sender), nil },
+	s.stream = following(logger, func(ctx context.Context, h *hints) ([]string, error) { return h.deliver(ctx, s.hooks), nil },
 		func(ctx context.Context, refs []lifecycle.Ref) sweep.Forgotten { return expired(ctx, s.purges, refs) })
 	return s
 }

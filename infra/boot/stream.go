@@ -40,11 +40,7 @@ func (p process) stream() (Streaming, error) {
 		return nil, err
 	}
 	return following(p.logger, func(ctx context.Context, h *hints) ([]string, error) {
-		sender, err := hooks.Sender(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return h.deliver(ctx, sender), nil
+		return h.deliver(ctx, hooks), nil
 	}, func(ctx context.Context, refs []lifecycle.Ref) sweep.Forgotten {
 		return expired(ctx, p.purges(tables, newBlobs(c, s), len(refs)), refs)
 	}), nil

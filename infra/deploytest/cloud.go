@@ -104,7 +104,13 @@ func (t *test) deploy(ctx context.Context) error {
 			return err
 		}
 	}
-	parameters, err := t.parameters()
+	var key struct {
+		KeyMetadata struct{ Arn string }
+	}
+	if err := t.aws(ctx, &key, "kms", "create-key"); err != nil {
+		return err
+	}
+	parameters, err := t.parameters(key.KeyMetadata.Arn)
 	if err != nil {
 		return err
 	}
@@ -131,7 +137,7 @@ func (t *test) deploy(ctx context.Context) error {
 }
 
 // parameters are what this deployment decides; everything else is as by default.
-func (t *test) parameters() (string, error) {
+func (t *test) parameters(kmsKey string) (string, error) {
 	key, entry, err := newKey()
 	if err != nil {
 		return "", err
@@ -139,7 +145,7 @@ func (t *test) parameters() (string, error) {
 	t.key = key
 	text, err := json.Marshal([]string{
 		"Architecture=" + architectures[runtime.GOARCH], "Streaming=false", "Auth=keys", "ApiKeys=" + entry,
-		"SystemsUrl=" + string(t.systems), "LogLevel=DEBUG", "DeletionProtection=false",
+		"SystemsUrl=" + string(t.systems), "LogLevel=DEBUG", "DeletionProtection=false", "KmsKeyArn=" + kmsKey,
 	})
 	if err != nil {
 		return "", err
@@ -177,15 +183,19 @@ func (t *test) describe(ctx context.Context) error {
 	return nil
 }
 
-// publish makes the version and the alias that the emulator's CloudFormation does not.
+// publish makes the versions and the aliases that the emulator's CloudFormation does not.
 func (t *test) publish(ctx context.Context) error {
-	machine := t.cloud.resources["TaskMachine"]
-	var version struct{ StateMachineVersionArn string }
-	if err := t.aws(ctx, &version, "stepfunctions", "publish-state-machine-version", "--state-machine-arn", machine); err != nil {
-		return err
+	for _, machine := range []string{"TaskMachine", "DeliveryMachine"} {
+		var version struct{ StateMachineVersionArn string }
+		if err := t.aws(ctx, &version, "stepfunctions", "publish-state-machine-version", "--state-machine-arn", t.cloud.resources[machine]); err != nil {
+			return err
+		}
+		if err := t.aws(ctx, nil, "stepfunctions", "create-state-machine-alias", "--name", "live",
+			"--routing-configuration", "stateMachineVersionArn="+version.StateMachineVersionArn+",weight=100"); err != nil {
+			return err
+		}
 	}
-	return t.aws(ctx, nil, "stepfunctions", "create-state-machine-alias", "--name", "live",
-		"--routing-configuration", "stateMachineVersionArn="+version.StateMachineVersionArn+",weight=100")
+	return nil
 }
 
 // route puts the methods that the emulator's import leaves out (edit routed).

@@ -55,7 +55,7 @@ func (t *test) inspectMapping(ctx context.Context) error {
 }
 
 func (t *test) inspectFunctions(ctx context.Context) error {
-	for _, id := range []string{"ApiFunction", "StepFunction", "SettleFunction", "StreamFunction", "SweepFunction"} {
+	for _, id := range []string{"ApiFunction", "StepFunction", "SettleFunction", "StreamFunction", "DeliverFunction", "SweepFunction"} {
 		var out struct {
 			Runtime, Role       string
 			Timeout, MemorySize int
@@ -88,8 +88,8 @@ func (t *test) inspectLogs(ctx context.Context) error {
 			kept++
 		}
 	}
-	if kept < 6 {
-		return fmt.Errorf("%d log groups have a retention of 30 days, want the five functions' and the state machine's: %+v", kept, out.LogGroups)
+	if kept < 8 {
+		return fmt.Errorf("%d log groups have a retention of 30 days, want the six functions' and the two state machines': %+v", kept, out.LogGroups)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -68,27 +69,34 @@ func (t *test) sweep(ctx context.Context) error {
 	})
 }
 
+// seedBytes is how long a key of the ring is that is not wrapped.
+const seedBytes = 32
+
 // secrets looks for callback tokens and the caller's key where they must not be (I9): in logs and in the streamed table.
 func (t *test) secrets(ctx context.Context) error {
 	var private struct {
 		Items []map[string]struct {
-			Text string `json:"S"`
+			Text   string `json:"S"`
+			Binary string `json:"B"`
 		}
 	}
 	if err := t.aws(ctx, &private, "dynamodb", "scan", "--table-name", t.cloud.outputs["PrivateTable"]); err != nil {
 		return err
 	}
-	secrets := []string{t.key}
+	secrets := []string{t.key, hookCredentials}
 	for _, item := range private.Items {
+		if kept, err := base64.StdEncoding.DecodeString(item["secret"].Binary); err != nil || len(kept) == seedBytes {
+			return fmt.Errorf("a key of the ring lies in the private table as it is, %w", err)
+		}
 		if token := item["value"].Text; token != "" {
 			secrets = append(secrets, token)
 		}
 	}
-	if len(secrets) < 3 {
-		return fmt.Errorf("the private table has %d callback tokens, want those of two pauses", len(secrets)-1)
+	if len(secrets) < 4 {
+		return fmt.Errorf("the private table has %d callback tokens, want those of two pauses", len(secrets)-2)
 	}
 	places := map[string]string{}
-	for _, function := range []string{"api", "step", "settle", "stream", "sweep"} {
+	for _, function := range []string{"api", "step", "settle", "stream", "deliver", "sweep"} {
 		lines, err := t.messages(ctx, function)
 		if err != nil {
 			return err

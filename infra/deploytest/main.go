@@ -5,8 +5,8 @@
 //	infra/deploytest/deploy.sh
 //
 // The template is built by sam and packaged and deployed as a user would. What the emulator cannot do is changed on the
-// way, in the copy that is deployed: see edits.go, which is printed with every run. Then come the tour of the README, the
-// access review from its file to its report, with one pause that is answered, a deploy in which the API comes first, and a
+// way, in the copy that is deployed: see edits.go, which is printed with every run. Then come the tour of the README, a
+// webhook that fails at first, the access review from its file to its report, with one pause that is answered, a deploy in which the API comes first, and a
 // pause whose deadline passes.
 //
 // The last line is "PASS deploy-test: …", or "FAIL deploy-test: …" with the step that failed, and exit code 1.
@@ -92,6 +92,7 @@ func (t *test) story() []step {
 		{"tour: card, hello, the same again, get, list", t.hello},
 		{"tour: stream, cancel, ledger", t.cancel},
 		{"tour: nobody in without a key", t.strangers},
+		{"webhook: one that fails at first, by an execution of its own", t.hook},
 		{"access review: send, ask, answer, revoke, report", t.review},
 		{"access review: its execution", t.reviewExecution},
 		{"rolling deploy: the API is ahead of the step function", t.ahead},
