@@ -64,8 +64,9 @@ func (x Execution) current(d ledger.Delivery) bool {
 }
 
 // Hand leaves an endpoint to an execution of its own, which begins at once. Nothing is
-// done where somebody is at work, where nobody is wanted, or where the next attempt is
-// not due. An execution that is not told is followed by another, when the sweep comes by.
+// done where somebody is at work, where nobody is wanted, and where somebody was told to
+// come whose time is not over. An execution that is not told is followed by another, when
+// the sweep comes by.
 func (s *Sender) Hand(ctx context.Context, at ledger.DueDelivery) error {
 	w := s.work(at, 0)
 	var err error
@@ -73,7 +74,7 @@ func (s *Sender) Hand(ctx context.Context, at ledger.DueDelivery) error {
 		return ignoreGone(err)
 	}
 	d, now := w.e.Delivery, s.Now()
-	if d.State != ledger.DeliveryActive || held(d, now) || now.Before(d.NextAt) {
+	if d.State != ledger.DeliveryActive || held(d, now) || !d.NextAt.IsZero() && now.Before(d.DueAt) {
 		return nil
 	}
 	w.orphaned(now)

@@ -102,8 +102,12 @@ func (s *Sender) post(ctx context.Context, at ledger.DueDelivery, e ledger.Endpo
 // retryAfter reads RFC 9110, 10.2.3: seconds or a date. 0 for neither.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
-	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
+	n, err := strconv.ParseUint(value, 10, 31)
+	switch {
+	case err == nil:
 		return time.Duration(n) * time.Second
+	case errors.Is(err, strconv.ErrRange): // digits without end
+		return maxWait
 	}
 	if at, err := http.ParseTime(value); err == nil {
 		return max(at.Sub(now), 0)

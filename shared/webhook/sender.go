@@ -157,6 +157,9 @@ func (w *work) page(ctx context.Context) (bool, error) {
 	if errors.Is(err, ledger.ErrNotFound) {
 		return false, w.over(ctx)
 	}
+	if passes(err) {
+		return false, w.trouble(ctx, err)
+	}
 	if err == nil {
 		err = ordered(updates, after)
 	}
@@ -185,12 +188,18 @@ func (w *work) deliver(ctx context.Context, u Update) (bool, error) {
 	if w.result.Sent > 0 && left < w.least {
 		return false, w.pause(ctx)
 	}
-	if w.unsaved || w.e.Delivery.LeaseUntil.Sub(w.s.Now()) < Timeout {
-		if err := w.hold(ctx); err != nil {
-			return false, err
-		}
+	// What may take its time comes before the lease is looked at.
+	sealed := w.open(ctx)
+	if passes(sealed) {
+		return false, w.trouble(ctx, sealed)
 	}
-	a := w.attempt(ctx, u, min(max(left, MinBudget), Timeout))
+	if err := w.secure(ctx); err != nil {
+		return false, err
+	}
+	a := attempted{seq: u.Seq, at: w.s.Now(), answer: answer{cause: causeSecrets}}
+	if sealed == nil {
+		a = w.attempt(ctx, u, min(max(left, MinBudget), Timeout))
+	}
 	switch {
 	case a.taken():
 		w.taken(a)
@@ -199,6 +208,11 @@ func (w *work) deliver(ctx context.Context, u Update) (bool, error) {
 		return false, ctx.Err() // we broke off, not the receiver
 	}
 	return false, w.failed(ctx, a)
+}
+
+// passes says whether trouble is ours and goes by: it is no attempt of the receiver's.
+func passes(err error) bool {
+	return errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrBusy) || errors.Is(err, errKeys)
 }
 
 // ordered refuses what would break the order at the receiver (I11).

@@ -304,6 +304,13 @@ func TestAnswers(t *testing.T) {
 		{"too many, in a year", 503, []string{"Retry-After", "31536000"}, "", day, "status"},
 		{"unavailable, a date", 503, []string{"Retry-After", "Sat, 01 Jan 2000 01:00:00 GMT"}, "", 66 * time.Minute, "status"}, // a bubble begins at midnight
 		{"unavailable, past", 503, []string{"Retry-After", "Fri, 31 Dec 1999 01:00:00 GMT"}, "", 5 * time.Second, "status"},
+		{"too many, for ever", 429, []string{"Retry-After", "99999999999999999999999"}, "", day, "status"},
+		{"unavailable, at the end of days", 503, []string{"Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"}, "", day, "status"},
+		{"unavailable, with space around", 503, []string{"Retry-After", "  60\t"}, "", 66 * time.Second, "status"},
+		{"unavailable, another date", 503, []string{"Retry-After", "Saturday, 01-Jan-00 01:00:00 GMT"}, "", 66 * time.Minute, "status"},
+		{"unavailable, a fraction", 503, []string{"Retry-After", "1.5"}, "", 5 * time.Second, "status"},
+		{"unavailable, a sign", 503, []string{"Retry-After", "+60"}, "", 5 * time.Second, "status"},
+		{"unavailable, a word", 503, []string{"Retry-After", "soon"}, "", 5 * time.Second, "status"},
 		{"unavailable, nonsense", 503, []string{"Retry-After", "-5"}, "", 5 * time.Second, "status"},
 		{"heeded on two statuses only", 500, []string{"Retry-After", "60"}, "", 5 * time.Second, "status"},
 	} {

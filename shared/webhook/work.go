@@ -3,11 +3,13 @@ package webhook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/seal"
 )
 
 // errMore is an idle delivery that was refused because more is wanted.
@@ -109,6 +111,29 @@ func (w *work) pause(ctx context.Context) error {
 	return w.write(ctx, d)
 }
 
+// trouble gives the endpoint back for a while because of something that is not the
+// receiver's fault.
+func (w *work) trouble(ctx context.Context, err error) error {
+	w.s.Logger.Warn("a delivery waits for something of ours", append(w.names(), "error", err)...)
+	d := w.released()
+	w.again(&d, troubleWait)
+	return w.write(ctx, d)
+}
+
+// secure stores what was taken, and sees to it that the next request is over before the
+// lease is: however long it takes to write that down.
+func (w *work) secure(ctx context.Context) error {
+	for range maxRounds {
+		if !w.unsaved && w.e.Delivery.LeaseUntil.Sub(w.s.Now()) >= Timeout {
+			return nil
+		}
+		if err := w.hold(ctx); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("a lease takes longer to write than it lasts: %w", ledger.ErrUnavailable)
+}
+
 // again says when to go on, and by whom.
 func (w *work) again(d *ledger.Delivery, pause time.Duration) {
 	d.NextAt = w.s.Now().Add(pause)
@@ -168,17 +193,28 @@ func (w *work) released() ledger.Delivery {
 	return d
 }
 
+// errKeys is about a key that cannot be had now.
+var errKeys = errors.New("the keys cannot be had")
+
+// open opens the endpoint's secrets, once.
+func (w *work) open(ctx context.Context) error {
+	if w.secrets != nil {
+		return nil
+	}
+	opened, err := openSecrets(ctx, w.s.Sealer, w.at, w.e)
+	switch {
+	case errors.Is(err, seal.ErrSealed), errors.Is(err, seal.ErrKey):
+		return err
+	case err != nil:
+		return fmt.Errorf("%w: %w", errKeys, err)
+	}
+	w.secrets = &opened
+	return nil
+}
+
 // attempt sends one update.
 func (w *work) attempt(ctx context.Context, u Update, within time.Duration) attempted {
 	a := attempted{seq: u.Seq, at: w.s.Now()}
-	if w.secrets == nil {
-		opened, err := openSecrets(ctx, w.s.Sealer, w.at, w.e)
-		if err != nil {
-			a.cause = causeSecrets
-			return a
-		}
-		w.secrets = &opened
-	}
 	a.answer = w.s.post(ctx, w.at, w.e, *w.secrets, u, within)
 	a.took = w.s.Now().Sub(a.at)
 	return a
