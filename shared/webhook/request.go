@@ -83,8 +83,11 @@ func (s *Sender) post(ctx context.Context, at ledger.DueDelivery, e ledger.Endpo
 		return answer{cause: causeOf(err)}
 	}
 	defer func() { _ = resp.Body.Close() }()
-	// What it says is not kept; that it does not end changes nothing about the status.
-	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswerBytes)
+	// What it says is not kept; that it does not end changes nothing about the status. Who
+	// wants to switch protocols has taken the connection over, and no context ends that.
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		_, _ = io.CopyN(io.Discard, resp.Body, maxAnswerBytes)
+	}
 	a := answer{status: resp.StatusCode}
 	switch code := resp.StatusCode; {
 	case code >= 200 && code < 300:
