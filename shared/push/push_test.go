@@ -1,6 +1,8 @@
 package push_test
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -158,5 +160,61 @@ func TestExpiredTaskIsNotDelivered(t *testing.T) {
 	e, err := c.Ledger.Endpoint(t.Context(), ref, "hook")
 	if err != nil || !e.Delivery.DueAt.IsZero() || e.Delivery.Failures != 2 {
 		t.Errorf("the delivery is %+v, %v", e.Delivery, err)
+	}
+}
+
+// begun are executions that were told to begin.
+type begun []webhook.Execution
+
+// Start implements webhook.Executions.
+func (b *begun) Start(_ context.Context, _ string, x webhook.Execution) error {
+	*b = append(*b, x)
+	return nil
+}
+
+// A replay begins behind a sequence that the task has come to, or where deliveries have got
+// to, and tells who delivers. Beyond the last entry it would leave out what is to come.
+func TestReplay(t *testing.T) {
+	c, ref := joined(t)
+	var told begun
+	c.Executions = &told
+	if err := c.Ledger.PutEndpoint(t.Context(), ref, ledger.Endpoint{ID: "hook", URL: "https://a.example/", Agent: "agent", Base: "https://b.example", CreatedAt: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Ledger.Deliver(t.Context(), ref, "hook", ledger.Delivery{Revision: 1, Cursor: 1, State: ledger.DeliveryGivenUp, Attempt: 10, Failures: 10}); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []struct {
+		ref   lifecycle.Ref
+		id    string
+		since uint64
+		want  error
+	}{
+		{ref, "hook", 2, push.ErrBeyond}, {ref, "hook", 1 << 40, push.ErrBeyond}, {ref, "none", 1, ledger.ErrNotFound}, {ref, "none", ledger.FromCursor, ledger.ErrNotFound},
+		{lifecycle.Ref{Tenant: "other", Task: ref.Task}, "hook", 0, ledger.ErrNotFound}, {lifecycle.Ref{Tenant: "other", Task: ref.Task}, "hook", ledger.FromCursor, ledger.ErrNotFound},
+	} {
+		if err := c.Replay(t.Context(), k.ref, k.id, k.since); !errors.Is(err, k.want) || len(told) > 0 {
+			t.Errorf("%s of %s since %d: %v, want %v; told %+v", k.id, k.ref, k.since, err, k.want, told)
+		}
+	}
+	for i, k := range []struct{ since, cursor uint64 }{{ledger.FromCursor, 1}, {0, 0}, {1, 1}} {
+		if err := c.Replay(t.Context(), ref, "hook", k.since); err != nil {
+			t.Fatal(err)
+		}
+		e, err := c.Ledger.Endpoint(t.Context(), ref, "hook")
+		d := e.Delivery
+		if err != nil || d.State != ledger.DeliveryActive || d.Cursor != k.cursor || d.Attempt != 0 || d.Failures != 0 || d.NextAt.IsZero() || d.DueAt.IsZero() {
+			t.Errorf("since %d: %+v, %v", k.since, d, err)
+		}
+		if len(told) != i+1 || told[i].Generation != d.Generation || told[i].Task != string(ref.Task) {
+			t.Errorf("since %d told %+v", k.since, told)
+		}
+	}
+	d := ledger.Delivery{Revision: 5, Generation: 3, Holder: "sender", LeaseUntil: time.Now().Add(time.Minute)}
+	if err := c.Ledger.Deliver(t.Context(), ref, "hook", d); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Replay(t.Context(), ref, "hook", 0); !errors.Is(err, ledger.ErrDeliveryChanged) || len(told) != 3 {
+		t.Errorf("while a delivery is under way: %v", err)
 	}
 }
