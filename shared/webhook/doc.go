@@ -10,8 +10,21 @@
 //     harm: a hint only raises how far an endpoint should be.
 //   - [Sender.Send] delivers what an endpoint lacks, within a budget of time, and says
 //     when somebody must go on.
+//   - [Fast] makes the first attempts of many endpoints within one budget, and leaves to
+//     executions what it does not bring about.
+//   - [Execution] goes on with one endpoint: it waits, calls [Handler], and waits again.
+//     Of two for the same endpoint the later one counts (its generation).
 //   - [Sweeper] finds what nobody was told of, or died over.
-//   - [Sender.Replay] lets an operator begin again, where a delivery was given up.
+//   - [Sender.Replay] lets an operator begin again, where a delivery was given up or
+//     not.
+//
+// A request is on the wire under a lease alone, so that no two senders' requests overtake
+// one another; a sender may find after a request that it has lost its lease, and then
+// writes nothing. What is ours to mend (a ledger or keys that cannot be reached) is no
+// attempt of the receiver's. Leases are by the wall clock: processes whose clocks differ
+// by more than the rest of a lease, and a process that is frozen with a request half
+// written, can still send an update while another does. It is the same update then, and
+// its id tells. A change of an endpoint's address or secrets is heeded by the next call.
 //
 // Addresses come from strangers. [Guard] refuses those that are not public, when they
 // are registered and again for every connection, when the name has become an address.
