@@ -109,7 +109,7 @@ func TestRingRaces(t *testing.T) {
 						if err := errors.Join(err1, err2); err != nil || len(hooks) != n {
 							t.Errorf("%s: %d keys, %v", what, len(hooks), err)
 						}
-						got[i] = fmt.Sprint(code, hooks)
+						got[i] = fmt.Sprintf("%x %v", code, hooks)
 					})
 				}
 				all.Wait()
