@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // attack is a message that must be refused, and how.
@@ -78,7 +80,7 @@ func (t *trial) consumers(p *product) []act {
 				if err != nil {
 					return nil, err
 				}
-				defer func() { c.running.end() }()
+				defer func() { _ = driver.End(c.running) }()
 				return c.attacked(ctx, s)
 			}},
 			act{"the receiver in " + language + " is fed by the product, and killed", func(ctx context.Context) ([]outcome, error) {
@@ -86,7 +88,7 @@ func (t *trial) consumers(p *product) []act {
 				if err != nil {
 					return nil, err
 				}
-				defer func() { c.running.end() }()
+				defer func() { _ = driver.End(c.running) }()
 				return c.fed(ctx, p)
 			}})
 	}
@@ -178,13 +180,15 @@ func (c *consumer) killed(ctx context.Context, s *sender) error {
 	var want []string
 	for seq := range uint64(killRounds) {
 		m := s.update("X", seq+1)
-		said := len(c.running.said())
+		said, err := c.said()
+		if err != nil {
+			return err
+		}
 		conn, err := m.begin(ctx, c.address)
 		if err != nil {
 			return err
 		}
-		err = until(ctx, "it says that it has stored the update", c.running, func(context.Context) (bool, error) { return len(c.running.said()) > said, nil })
-		err = errors.Join(err, c.restart(ctx), conn.Close(), c.want(ctx, "again after the kill", s.update("X", seq+1), "204"))
+		err = errors.Join(c.saysMore(ctx, len(said)), c.restart(ctx), conn.Close(), c.want(ctx, "again after the kill", s.update("X", seq+1), "204"))
 		if err != nil {
 			return err
 		}

@@ -22,21 +22,17 @@ func (c *consumer) fed(ctx context.Context, p *product) ([]outcome, error) {
 		}
 		tasks = append(tasks, id)
 	}
-	err := until(ctx, "it has taken updates", c.running, func(context.Context) (bool, error) { return len(c.said()) > liveTasks, nil })
-	if err != nil {
+	if err := c.saysMore(ctx, liveTasks); err != nil {
 		return nil, err
 	}
 	if err := c.restart(ctx); err != nil {
 		return nil, err
 	}
-	err = until(ctx, "all tasks' ends have come", c.running, func(context.Context) (bool, error) {
-		n := 0
-		for _, line := range c.said() {
-			if strings.Contains(line, stateCompleted) {
-				n++
-			}
-		}
-		return n >= len(tasks), nil
+	var said []string
+	err := until(ctx, "all tasks' ends have come", c.running, func(context.Context) (bool, error) {
+		var err error
+		said, err = c.said()
+		return counting(said, stateCompleted) >= len(tasks), err
 	})
 	if err != nil {
 		return nil, err
@@ -59,14 +55,18 @@ func (c *consumer) fed(ctx context.Context, p *product) ([]outcome, error) {
 			return nil, fmt.Errorf("it has stored %v, callers see %v", own, want)
 		}
 	}
-	again := 0
-	for _, line := range c.said() {
-		if strings.Contains(line, `"repeat"`) {
-			again++
-		}
-	}
 	if len(got) == 0 {
 		return nil, errors.New("nothing was stored")
 	}
-	return told("%d tasks, %d updates stored once and in order over a kill, %d came again", len(tasks), len(got), again), nil
+	return told("%d tasks, %d updates stored once and in order over a kill, %d came again", len(tasks), len(got), counting(said, `"repeat"`)), nil
+}
+
+// counting counts the lines that have a text.
+func counting(lines []string, text string) (n int) {
+	for _, line := range lines {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
 }

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // consumer is one of the receivers that are there to be copied, as a process.
@@ -20,7 +23,7 @@ type consumer struct {
 	address  string
 	state    string // the file that outlives it
 	starts   int
-	running  *process
+	running  *driver.Process
 	finished []string // what its earlier processes have printed
 }
 
@@ -40,23 +43,47 @@ func (t *trial) receiver(ctx context.Context, language, purpose, server string) 
 func (c *consumer) start(ctx context.Context) (err error) {
 	c.starts++
 	command := slices.Concat(c.command, c.server, []string{"--addr", c.address, "--state", c.state})
-	if c.running, err = startProcess(c.dir, fmt.Sprintf("%s-%d", filepath.Base(c.state), c.starts), []string{"HOLDFAST_WEBHOOK_TOKEN=" + token}, command...); err != nil {
+	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // its end is its own business: it is killed
+	cmd.Env = append(os.Environ(), "HOLDFAST_WEBHOOK_TOKEN="+token)
+	if c.running, err = driver.StartCommand(c.dir, fmt.Sprintf("%s-%d", filepath.Base(c.state), c.starts), cmd); err != nil {
 		return err
 	}
-	return until(ctx, "the receiver in "+c.name+" listens", c.running, func(context.Context) (bool, error) { return len(c.running.said()) > 0, nil })
+	_, err = c.running.FirstLine(ctx, waitTime)
+	return err
 }
 
 // restart kills it and starts it again.
 func (c *consumer) restart(ctx context.Context) error {
-	if err := c.running.kill(); err != nil {
+	if err := c.running.Kill(); err != nil {
 		return err
 	}
-	c.finished = append(c.finished, c.running.said()...)
+	finished, err := c.said()
+	if err != nil {
+		return err
+	}
+	c.finished = finished
 	return c.start(ctx)
 }
 
-// said are the lines of all its processes.
-func (c *consumer) said() []string { return slices.Concat(c.finished, c.running.said()) }
+// said are the lines that all its processes have printed.
+func (c *consumer) said() ([]string, error) {
+	text, err := os.ReadFile(c.running.Output)
+	lines := slices.Clone(c.finished)
+	for line := range strings.Lines(string(text)) {
+		if strings.HasSuffix(line, "\n") {
+			lines = append(lines, line)
+		}
+	}
+	return lines, err
+}
+
+// saysMore waits until they have printed more lines than that.
+func (c *consumer) saysMore(ctx context.Context, than int) error {
+	return until(ctx, "the receiver in "+c.name+" says what it has taken", c.running, func(context.Context) (bool, error) {
+		lines, err := c.said()
+		return len(lines) > than, err
+	})
+}
 
 // stored is what has been taken for good, as task:sequence, in order: what a process of
 // its own lists.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // crowd is one receiver of many tasks' webhooks. It only notes when they arrive: an
@@ -27,7 +29,7 @@ type crowd struct {
 }
 
 func openCrowd(ctx context.Context, takes time.Duration) (*crowd, error) {
-	listener, err := listen(ctx)
+	listener, err := driver.Listen(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +47,7 @@ func (c *crowd) shut() { _ = c.server.Close() }
 // ServeHTTP implements http.Handler.
 func (c *crowd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	at := time.Now()
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxAnswerBytes))
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes))
 	if err != nil {
 		return // its sender was killed
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // try is one attempt, as its receiver saw it.
@@ -48,7 +50,7 @@ type fate func(w http.ResponseWriter, r *http.Request) (answer string, taken boo
 
 // openHook opens a receiver of what somebody sends who signs with these keys.
 func openHook(ctx context.Context, keys []ed25519.PublicKey, script ...fate) (*hook, error) {
-	listener, err := listen(ctx)
+	listener, err := driver.Listen(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func (h *hook) reopen(ctx context.Context) (err error) {
 
 // ServeHTTP implements http.Handler.
 func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxAnswerBytes))
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes))
 	if err != nil {
 		return // its sender was killed
 	}

@@ -3,8 +3,8 @@ package main
 import "time"
 
 const (
-	// buildTime bounds what is built and installed: minutes where nothing was before.
-	buildTime = 10 * time.Minute
+	// installTime bounds what is installed: minutes where nothing was before.
+	installTime = 10 * time.Minute
 	// playTime bounds everything after it; it takes less than a minute.
 	playTime = 5 * time.Minute
 	// waitTime bounds one wait for a condition, so that a failure says which it was. An
@@ -12,17 +12,12 @@ const (
 	waitTime = 60 * time.Second
 	// requestTime bounds one request.
 	requestTime = 30 * time.Second
-	// endTime is how long a child may take to die of SIGKILL.
-	endTime = 5 * time.Second
 	// lookEvery is how often a condition is looked at.
 	lookEvery = 20 * time.Millisecond
-	// maxAnswerBytes bounds an answer, or a webhook.
-	maxAnswerBytes = 16 << 20
-	// firstPort and portCount are where processes listen: below the ports that systems
-	// give to outgoing connections, one of which could take the address while its process
-	// is down.
-	firstPort = 21_000
-	portCount = 9_000
+	// maxBodyBytes bounds a webhook, or an answer to one.
+	maxBodyBytes = 4 << 20
+	// keepOpen is how many connections to a product are kept.
+	keepOpen = 64
 )
 
 // The product's timing: a short grace, so that what nobody tells it shows soon.

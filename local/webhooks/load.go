@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // load is how much.
@@ -41,7 +43,7 @@ func (t *trial) measure(ctx context.Context) ([]outcome, error) {
 			t.note("%d tasks × 3 webhooks, p99 of the healthy one %s beside %s alone, %.2f×", t.load.tasks, span(beside.p99), span(alone.p99), ratio)
 			return told("%s; measured so: %v", figures, ratios), nil
 		}
-		tell(t.out, "      at %.0f tasks a second %s", rate, figures)
+		driver.Tell(t.out, "      at %.0f tasks a second %s", rate, figures)
 		if alone.p50 > keepsUp {
 			rate /= 2
 		}

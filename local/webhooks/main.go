@@ -26,29 +26,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
-	"strings"
-	"syscall"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Println("FAIL webhooks:", oneLine(err))
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(driver.Main("webhooks", run)) }
 
 // run tries everything once. Its error is what the last line says.
 func run(ctx context.Context, args []string, out io.Writer) error {
-	t := &trial{out: out, client: newClient()}
+	t := &trial{out: out, Client: driver.NewClient(keepOpen)}
 	f := flag.NewFlagSet("webhooks", flag.ContinueOnError)
 	f.SetOutput(out)
 	limit := f.Duration("limit", playTime, "how long it may take once everything is built")
@@ -72,24 +60,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	err = t.play(ctx, *limit)
 	if err != nil || *keep {
-		tell(out, "binary, data, records and logs are kept in %s", t.dir)
+		driver.Tell(out, "binary, data, records and logs are kept in %s", t.dir)
 	} else {
 		err = os.RemoveAll(t.dir)
 	}
 	if err == nil {
-		tell(out, "PASS webhooks: %s", t.summary())
+		driver.Tell(out, "PASS webhooks: %s", t.summary())
 	}
 	return err
-}
-
-// tell prints a line. Whether somebody reads it changes nothing.
-func tell(out io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(out, format+"\n", args...)
-}
-
-// oneLine is an error on one line, also when it is several.
-func oneLine(err error) string {
-	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
 // span is a time as it is printed.

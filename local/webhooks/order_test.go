@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 func at(seconds float64, seq uint64, answer string) try {
@@ -76,11 +78,11 @@ func TestQuantile(t *testing.T) {
 }
 
 func TestVisible(t *testing.T) {
-	text := object{}
+	text := driver.Object{}
 	var l page
 	for i, e := range []struct {
 		kind, state string
-		message     *object
+		message     *driver.Object
 	}{{"submitted", "A", &text}, {"started", "B", nil}, {"checkpoint", "", nil}, {"progress", "", &text}, {"message", "", &text}, {"chunk", "", nil}, {"checkpoint", "B", nil}, {"ended", "C", nil}} {
 		one := entry{Seq: uint64(i + 1), Type: e.kind}
 		one.Payload.State, one.Payload.Message = e.state, e.message

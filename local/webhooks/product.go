@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // A2A's names of the states that matter here.
@@ -22,18 +24,18 @@ const (
 
 // product is one server of what is tried, on an address and a folder of its own.
 type product struct {
-	*client
+	*driver.Client
 
 	dir, name, binary string
 	address           string
 	starts            int
-	running           *process
+	running           *driver.Process
 	keys              []ed25519.PublicKey // with which it signs
 }
 
 // openProduct starts a product with a new folder.
 func (t *trial) openProduct(ctx context.Context, name string) (*product, error) {
-	p := &product{client: t.client, dir: t.dir, name: name, binary: t.binary}
+	p := &product{Client: t.Client, dir: t.dir, name: name, binary: t.binary}
 	var err error
 	if p.address, err = freeAddress(ctx); err != nil {
 		return nil, err
@@ -44,7 +46,7 @@ func (t *trial) openProduct(ctx context.Context, name string) (*product, error) 
 	var published struct {
 		Keys []string `json:"keys"`
 	}
-	if err := p.ask(ctx, http.MethodGet, p.url()+"/.well-known/webhook-keys.json", nil, &published); err != nil {
+	if err := p.Get(ctx, p.url()+"/.well-known/webhook-keys.json", &published); err != nil {
 		return p, err
 	}
 	for _, text := range published.Keys {
@@ -63,42 +65,42 @@ func (p *product) url() string { return "http://" + p.address }
 // requests.
 func (p *product) start(ctx context.Context) (err error) {
 	p.starts++
-	args := append([]string{p.binary, "serve", "--addr", p.address, "--data", filepath.Join(p.dir, p.name+"-data")}, timing...)
-	if p.running, err = startProcess(p.dir, fmt.Sprintf("%s-%d", p.name, p.starts), nil, args...); err != nil {
+	args := append([]string{"serve", "--addr", p.address, "--data", filepath.Join(p.dir, p.name+"-data")}, timing...)
+	if p.running, err = driver.Start(p.dir, fmt.Sprintf("%s-%d", p.name, p.starts), p.binary, args...); err != nil {
 		return err
 	}
 	return until(ctx, "the product takes requests", p.running, func(ctx context.Context) (bool, error) {
-		err := p.ask(ctx, http.MethodGet, p.url()+"/healthz", nil, nil)
+		var health struct{}
+		err := p.Get(ctx, p.url()+"/healthz", &health)
 		return err == nil, err
 	})
 }
 
 // kill ends the product with SIGKILL.
 func (p *product) kill() error {
-	defer p.http.CloseIdleConnections() // the process at their other end is gone
-	return p.running.kill()
+	defer p.Forget()
+	return p.running.Kill()
 }
 
 // submit sends a first message with a webhook, and gives the task's ID.
 func (p *product) submit(ctx context.Context, messageID, text, hook string) (string, error) {
-	var sent struct {
-		Task struct {
-			ID string `json:"id"`
-		} `json:"task"`
+	a, err := p.Ask(ctx, http.MethodPost, p.url()+"/message:send", driver.Object{
+		"message":       driver.Object{"messageId": messageID, "role": "ROLE_USER", "parts": []driver.Object{{"text": text}}},
+		"configuration": driver.Object{"returnImmediately": true, "taskPushNotificationConfig": driver.Object{"id": "hook", "url": hook, "token": token}},
+	})
+	if err != nil {
+		return "", err
 	}
-	err := p.ask(ctx, http.MethodPost, p.url()+"/message:send", object{
-		"message":       object{"messageId": messageID, "role": "ROLE_USER", "parts": []object{{"text": text}}},
-		"configuration": object{"returnImmediately": true, "taskPushNotificationConfig": object{"id": "hook", "url": hook, "token": token}},
-	}, &sent)
-	if err == nil && sent.Task.ID == "" {
-		err = fmt.Errorf("the answer to %s is no task", messageID)
-	}
-	return sent.Task.ID, err
+	task, err := driver.Sent[struct {
+		ID string `json:"id"`
+	}](a)
+	return task.ID, err
 }
 
 // register adds another webhook to a task.
 func (p *product) register(ctx context.Context, task, id, hook string) error {
-	return p.ask(ctx, http.MethodPost, p.url()+"/tasks/"+task+"/pushNotificationConfigs", object{"id": id, "url": hook}, nil)
+	var made struct{}
+	return p.AskFor(ctx, http.MethodPost, p.url()+"/tasks/"+task+"/pushNotificationConfigs", driver.Object{"id": id, "url": hook}, &made)
 }
 
 // entry is what is read of an entry of a task's ledger.
@@ -107,8 +109,8 @@ type entry struct {
 	Type       string    `json:"type"`
 	AcceptedAt time.Time `json:"acceptedAt"`
 	Payload    struct {
-		State   string  `json:"state"`
-		Message *object `json:"message"`
+		State   string         `json:"state"`
+		Message *driver.Object `json:"message"`
 	} `json:"payload"`
 }
 
@@ -123,7 +125,7 @@ type page struct {
 
 func (p *product) ledger(ctx context.Context, task string) (page, error) {
 	var all page
-	err := p.ask(ctx, http.MethodGet, p.url()+"/tasks/"+task+"/ledger?limit=1000", nil, &all)
+	err := p.Get(ctx, p.url()+"/tasks/"+task+"/ledger?limit=1000", &all)
 	return all, err
 }
 
@@ -148,14 +150,23 @@ func (l page) visible() []uint64 {
 
 // refused counts, in what it has logged, the attempts that nobody listened to.
 func (p *product) refused() (int, error) {
-	log, err := os.ReadFile(p.running.log)
+	log, err := os.ReadFile(p.running.Log)
 	return bytes.Count(log, []byte("cause=refused")), err
+}
+
+// freeAddress is an address that nobody listens on.
+func freeAddress(ctx context.Context) (string, error) {
+	list, err := driver.FreeAddresses(ctx, 1)
+	if err != nil {
+		return "", err
+	}
+	return list[0], nil
 }
 
 // end kills the product if it runs.
 func (p *product) end() {
 	if p != nil {
-		p.running.end()
+		_ = driver.End(p.running)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // sender is a deployment of the driver's own, which publishes keys and sends what it
@@ -41,7 +43,7 @@ func openSender(ctx context.Context) (*sender, error) {
 		s.private = append(s.private, key)
 	}
 	s.published = s.private[:1]
-	listener, err := listen(ctx)
+	listener, err := driver.Listen(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +80,7 @@ func (s *sender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		public, _ := k.Public().(ed25519.PublicKey)
 		texts = append(texts, "whpk_"+base64.StdEncoding.EncodeToString(public))
 	}
-	text, err := json.Marshal(object{"keys": texts})
+	text, err := json.Marshal(driver.Object{"keys": texts})
 	if err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
@@ -151,7 +153,7 @@ func (m message) send(ctx context.Context, address string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = conn.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(conn, maxAnswerBytes))
+	answer, err := io.ReadAll(io.LimitReader(conn, maxBodyBytes))
 	fields := strings.Fields(string(answer))
 	if len(fields) < 2 {
 		return "", err

@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // trial is one run.
 type trial struct {
-	*client
+	*driver.Client
 
 	out                  io.Writer
 	dir                  string // of the binary, data, records and logs
@@ -47,16 +50,16 @@ func told(format string, args ...any) []outcome {
 func (t *trial) play(ctx context.Context, limit time.Duration) error {
 	began := time.Now()
 	var err error
-	if t.root, err = moduleRoot(ctx); err != nil {
+	if t.root, err = driver.Root(ctx); err != nil {
 		return err
 	}
-	if t.binary, err = buildProduct(ctx, t.root, t.dir); err != nil {
+	if t.binary, err = driver.Build(ctx, t.root, filepath.Join(t.dir, "holdfast"), "./local"); err != nil {
 		return err
 	}
-	if t.python, err = installPython(ctx, t.root, "events/receiver/requirements.txt"); err != nil {
+	if t.python, err = t.installed(ctx, "events/receiver/requirements.txt"); err != nil {
 		return err
 	}
-	tell(t.out, "built and installed in %s", span(time.Since(began)))
+	driver.Tell(t.out, "built and installed in %s", span(time.Since(began)))
 	began = time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %s", limit))
 	defer cancel()
@@ -85,6 +88,19 @@ func (t *trial) play(ctx context.Context, limit time.Duration) error {
 	return err
 }
 
+// installed is a Python with what a list names.
+func (t *trial) installed(ctx context.Context, list string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, installTime)
+	defer cancel()
+	folder, err := driver.Output(ctx, t.root, "bash", "-c", "set -euo pipefail; . infra/checks/tools.sh; venv "+list)
+	return filepath.Join(folder, "bin", "python"), err
+}
+
+// until waits for a condition while a process lives.
+func until(ctx context.Context, what string, needs *driver.Process, holds func(context.Context) (bool, error)) error {
+	return driver.Until(ctx, driver.Wait{What: what, Limit: waitTime, Every: lookEvery, Needs: []*driver.Process{needs}}, holds)
+}
+
 // sideBySide plays acts and tells of them in their order.
 func (t *trial) sideBySide(ctx context.Context, acts []act) error {
 	acts = slices.DeleteFunc(acts, func(a act) bool { return !t.only.MatchString(a.about) })
@@ -111,10 +127,10 @@ func (t *trial) sideBySide(ctx context.Context, acts []act) error {
 				about = o.about
 			}
 			t.played++
-			tell(t.out, "ok    %s: %s", about, o.figures)
+			driver.Tell(t.out, "ok    %s: %s", about, o.figures)
 		}
 		if e.err != nil {
-			tell(t.out, "FAIL  %s: %s (%s)", a.about, oneLine(e.err), span(e.took))
+			driver.Tell(t.out, "FAIL  %s: %s (%s)", a.about, driver.OneLine(e.err), span(e.took))
 			failed = append(failed, fmt.Errorf("%s: %w", a.about, e.err))
 		}
 	}

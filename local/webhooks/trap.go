@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // trap is a server on this machine, to which a receiver redirects. Nobody follows.
@@ -19,7 +21,7 @@ type trap struct {
 func (t *trap) open(ctx context.Context) error {
 	t.once.Do(func() {
 		var listener net.Listener
-		if listener, t.err = listen(ctx); t.err != nil {
+		if listener, t.err = driver.Listen(ctx); t.err != nil {
 			return
 		}
 		t.url = "http://" + listener.Addr().String() + "/"
