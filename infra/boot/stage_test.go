@@ -24,10 +24,10 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
-// In these tests the stream function and the sweep of endpoints are real, from Lambda's
-// batch of records to the request that a receiver gets. The ledger is the model, whose
-// commits are turned into records as DynamoDB would make them; receivers answer in the
-// process; time is fake.
+// In these tests the stream function, the sweep of endpoints and the function of the
+// delivery machine are real, from Lambda's batch of records to the request that a receiver
+// gets. The ledger is the model, whose commits are turned into records as DynamoDB would
+// make them; the machine is a loop; receivers answer in the process; time is fake.
 
 // tried is one attempt, as a receiver saw it.
 type tried struct {
@@ -52,7 +52,13 @@ type stage struct {
 	logs   *bytes.Buffer
 	began  time.Time
 
+	// ctx ends with the test, and running is what has to end then.
+	ctx     context.Context //nolint:containedctx // of the stage's own processes
+	running sync.WaitGroup
+	answer  func(r *http.Request) int // what becomes of a request; nil: 200
+
 	mu      sync.Mutex
+	begun   map[string]bool   // executions, by name
 	records []json.RawMessage // that the stream has, and that were not handed out yet
 	number  int
 	tries   map[string][]tried // by host
@@ -60,11 +66,17 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, memory: ledgertest.NewMemory(), blobs: ledgertest.NewMemoryBlobs(), logs: &bytes.Buffer{}, began: time.Now(), tries: map[string][]tried{}}
+	s := &stage{t: t, memory: ledgertest.NewMemory(), blobs: ledgertest.NewMemoryBlobs(), logs: &bytes.Buffer{}, began: time.Now(), tries: map[string][]tried{}, begun: map[string]bool{}}
 	s.Ledger = s.memory
+	var stop context.CancelFunc
+	s.ctx, stop = context.WithCancel(context.WithoutCancel(t.Context()))
+	t.Cleanup(func() {
+		stop()
+		s.running.Wait()
+	})
 	s.auth = &ledger.Authority{Ledger: s, Now: time.Now, NewID: a2a.NewMessageID}
 	logger := slog.New(slog.NewJSONHandler(s.logs, nil))
-	s.hooks = push.Config{Ledger: s.memory, Ring: keyring.New(&keyring.Memory{}), Client: &http.Client{Transport: s}, Now: time.Now, Dice: func() float64 { return 0.5 }, NewID: a2a.NewMessageID, Grace: time.Minute, Logger: slog.New(slog.DiscardHandler)}
+	s.hooks = push.Config{Ledger: s.memory, Ring: keyring.New(&keyring.Memory{}), Client: &http.Client{Transport: s}, Now: time.Now, Dice: func() float64 { return 0.5 }, NewID: a2a.NewMessageID, Grace: time.Minute, Logger: slog.New(slog.DiscardHandler), Executions: s, Receivers: &webhook.Receivers{}}
 	var err error
 	if s.sender, err = s.hooks.Sender(t.Context()); err != nil {
 		t.Fatal(err)
@@ -75,7 +87,46 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// RoundTrip implements http.RoundTripper: every receiver takes everything.
+// Start implements webhook.Executions: it plays the delivery machine, in a process with
+// a memory of its own.
+func (s *stage) Start(_ context.Context, name string, x webhook.Execution) error {
+	s.mu.Lock()
+	known := s.begun[name]
+	s.begun[name] = true
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	sender := *s.sender
+	sender.Receivers = nil
+	h := &webhook.Handler{Sender: func(context.Context) (*webhook.Sender, error) { return &sender, nil }, Budget: deliverBudget, Logger: slog.New(slog.DiscardHandler)}
+	s.running.Go(func() {
+		for x.Outcome.Word != webhook.Done {
+			select {
+			case <-time.NewTimer(time.Duration(x.Outcome.Seconds) * time.Second).C:
+			case <-s.ctx.Done():
+				return
+			}
+			payload, err := json.Marshal(struct {
+				Op string `json:"op"`
+				webhook.Execution
+			}{"deliver", x})
+			if err == nil {
+				payload, err = h.Handle(s.ctx, payload)
+			}
+			if err == nil {
+				err = json.Unmarshal(payload, &x.Outcome)
+			}
+			if err != nil {
+				s.t.Error(err)
+				return
+			}
+		}
+	})
+	return nil
+}
+
+// RoundTrip implements http.RoundTripper.
 func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return nil, err
@@ -84,10 +135,17 @@ func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	code := http.StatusOK
+	if s.answer != nil {
+		code = s.answer(r)
+	}
+	if r.Context().Err() != nil {
+		return nil, r.Context().Err()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tries[r.URL.Host] = append(s.tries[r.URL.Host], tried{time.Since(s.began).Seconds(), seq, r.Header.Get("Webhook-Id"), http.StatusOK})
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
+	s.tries[r.URL.Host] = append(s.tries[r.URL.Host], tried{time.Since(s.began).Seconds(), seq, r.Header.Get("Webhook-Id"), code})
+	return &http.Response{StatusCode: code, Header: http.Header{}, Body: http.NoBody}, nil
 }
 
 // Create implements ledger.Tasks.
@@ -144,42 +202,40 @@ func (s *stage) batch(records ...json.RawMessage) {
 // sweepOften is the schedule, for as long as the act is played.
 func (s *stage) sweepOften() {
 	tick := time.NewTicker(time.Minute)
-	sweeper := s.hooks.Sweeper(s.sender, func(ctx context.Context, at ledger.DueDelivery) error {
-		_, err := s.sender.Send(ctx, at, deliverBudget)
-		return err
-	})
-	ctx, stop := context.WithCancel(context.WithoutCancel(s.t.Context()))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	planner := s.hooks.Planner()
+	sweeper := s.hooks.Sweeper(planner, planner.Hand)
+	s.running.Go(func() {
+		defer tick.Stop()
 		for {
 			select {
-			case <-ctx.Done():
+			case <-s.ctx.Done():
 				return
 			case <-tick.C:
 			}
-			if _, err := sweeper.Run(ctx); err != nil && ctx.Err() == nil {
+			if _, err := sweeper.Run(s.ctx); err != nil && s.ctx.Err() == nil {
 				s.t.Error(err)
 			}
 		}
-	}()
-	s.t.Cleanup(func() {
-		stop()
-		<-done
-		tick.Stop()
 	})
 }
 
-// life is a task's, one commit at a time: between them others may do as they like.
-func (s *stage) life(name string, between func()) lifecycle.Ref {
+// life is a task's, one commit at a time: between them others may do as they like. Its
+// updates go to a receiver of its name, and to others.
+func (s *stage) life(name string, between func(), others ...string) lifecycle.Ref {
 	s.t.Helper()
 	ctx := s.t.Context()
 	ref := lifecycle.Ref{Tenant: "tenant", Task: a2a.NewTaskID()}
-	endpoint := ledger.Endpoint{ID: "hook", URL: "https://" + name + ".example/", Agent: "agent", Base: "https://agent.example", CreatedAt: lifecycle.Millis(time.Now()), Delivery: ledger.Delivery{DueAt: time.Now().Add(webhook.CheckEvery)}}
+	var endpoints []ledger.Endpoint
+	for i, url := range append([]string{"https://" + name + ".example/"}, others...) {
+		endpoints = append(endpoints, ledger.Endpoint{
+			ID: []string{"hook", "second", "third"}[i], URL: url, Agent: "agent", Base: "https://agent.example", CreatedAt: lifecycle.Millis(time.Now()),
+			Delivery: ledger.Delivery{DueAt: time.Now().Add(webhook.CheckEvery)},
+		})
+	}
 	res, err := s.auth.Create(ctx, ref, lifecycle.Submit{
 		ContextID: "c", Agent: "agent", AgentVersion: 1, Step: "first", Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("go")), Principal: "p",
 		RequestDigest: lifecycle.DigestBytes(nil), Policy: lifecycle.DefaultPolicy(),
-	}, lifecycle.Source{Producer: "client"}, nil, endpoint)
+	}, lifecycle.Source{Producer: "client"}, nil, endpoints...)
 	if err != nil {
 		s.t.Fatal(err)
 	}

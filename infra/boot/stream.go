@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/sweep"
+	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
 // Batch is a batch of the table's stream. Records are decoded one by one, so that one
@@ -39,6 +40,7 @@ func (p process) stream() (Streaming, error) {
 	if err != nil {
 		return nil, err
 	}
+	hooks.Receivers = &webhook.Receivers{}
 	return following(p.logger, func(ctx context.Context, h *hints) ([]string, error) {
 		return h.deliver(ctx, hooks), nil
 	}, func(ctx context.Context, refs []lifecycle.Ref) sweep.Forgotten {

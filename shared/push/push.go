@@ -32,6 +32,8 @@ type Config struct {
 	NewID  func() string
 	Grace  time.Duration
 	Logger *slog.Logger
+	// Receivers remember who is slow; nil: nobody does.
+	Receivers *webhook.Receivers
 	// Executions go on with what is not delivered at once. nil: whoever called does.
 	Executions webhook.Executions
 }
@@ -78,7 +80,7 @@ func (c Config) Sender(ctx context.Context) (*webhook.Sender, error) {
 		return nil, err
 	}
 	s := c.Planner()
-	s.Updates, s.Client, s.Sealer, s.Signer = c.updates, c.Client, c.Ring, signer
+	s.Updates, s.Client, s.Sealer, s.Signer, s.Receivers = c.updates, c.Client, c.Ring, signer, c.Receivers
 	if s.Client == nil {
 		s.Client = c.Guard.Client()
 	}

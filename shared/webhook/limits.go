@@ -23,6 +23,11 @@ const (
 	SlowAfter = 5
 	// SlowTime is how long an endpoint may have taken for its last update to be on it.
 	SlowTime = 2 * time.Second
+	// slowFor is how long a receiver that was slow is taken for one, in a process that
+	// hears nothing else of it.
+	slowFor = 10 * time.Minute
+	// maxReceivers bounds how many are remembered.
+	maxReceivers = 10_000
 	// MaxTurns is how often one execution calls its function. A turn is 9 events of its
 	// history, and 3 more for each of at most 8 retries of a fault (Step Functions,
 	// history events): together below the 25,000 at which it would be ended.

@@ -33,7 +33,9 @@ type Sender struct {
 	Client *http.Client
 	Sealer seal.Sealer
 	Signer *Signer
-	Now    func() time.Time
+	// Receivers remember who is slow; nil: nobody.
+	Receivers *Receivers
+	Now       func() time.Time
 	// Dice is from [0,1), for the ladder's jitter.
 	Dice func() float64
 	// NewID names a holder; no two are alike.
