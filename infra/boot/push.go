@@ -24,9 +24,10 @@ const (
 	// firstBudget is what the stream function gives all endpoints of a batch together:
 	// who is slower is left to an execution, so that nobody holds up the shard for long.
 	firstBudget = 3 * time.Second
-	// beside is how many endpoints it delivers to at a time: a batch is of 100 tasks at most,
-	// and most of them have one.
-	beside = 128
+	// beside is how many endpoints it delivers to at a time: all that a batch of 100
+	// records may lead to, or those that hang would keep the others of their batch
+	// waiting. A function has 1,024 file descriptors (Lambda quotas).
+	beside = 256
 )
 
 // readNetworks reads where webhooks may lead besides public addresses: receivers on an
