@@ -216,6 +216,15 @@ var webhookActs = []webhookAct{
 		},
 		want: []int{200, 200, 200, 200, 200}, least: 30 * time.Hour, most: 72 * time.Hour,
 	}, {
+		name: "given up, then replayed by an operator", away: true,
+		story: func(a *staged) {
+			a.deliveredTo(4 * day)
+			a.reopen()
+			a.must(http.MethodPost, "/tasks/"+string(a.task)+"/pushNotificationConfigs/hook:replay", "{}", nil)
+			<-time.NewTimer(time.Minute).C
+		},
+		want: []int{200, 200, 200, 200, 200}, least: 30 * time.Hour, most: 72 * time.Hour,
+	}, {
 		name: "the server is gone for a day", answer: answers(500),
 		story: func(a *staged) {
 			<-time.NewTimer(time.Second).C // with one failed attempt

@@ -20,7 +20,7 @@ type failure struct {
 	// away: nobody listens until the first attempt has failed.
 	away    bool
 	refused string // what an operator is shown of the first attempt
-	gone    bool   // no more is delivered
+	gone    bool   // no more is delivered, until an operator has it delivered again
 	// least is how long after the first attempt the second one may come.
 	least time.Duration
 }
@@ -39,7 +39,7 @@ func (t *trial) failing(p *product) []act {
 		{about: "redirected to 127.0.0.1", script: []fate{inside.redirect(http.StatusFound)}, refused: "302 redirect"},
 		{about: "redirected to 169.254.169.254", script: []fate{status(http.StatusPermanentRedirect, "Location", "http://169.254.169.254/latest/meta-data/")}, refused: "308 redirect"},
 		{about: "429 with Retry-After", script: []fate{status(http.StatusTooManyRequests, "Retry-After", strconv.Itoa(int(retryAfter.Seconds())))}, refused: "429 status", least: retryAfter},
-		{about: "410", script: []fate{status(http.StatusGone)}, refused: "410 status", gone: true},
+		{about: "410, and delivered again by an operator", script: []fate{status(http.StatusGone)}, refused: "410 status", gone: true},
 	}
 	var acts []act
 	for i, f := range list {
@@ -83,29 +83,49 @@ func (t *trial) fail(ctx context.Context, p *product, name string, f failure) ([
 			return nil, err
 		}
 	}
+	if f.gone {
+		if err := t.gone(ctx, p, h, task, args...); err != nil {
+			return nil, err
+		}
+	}
 	var all page
 	err = until(ctx, "the task and its webhook have ended", p.running, func(ctx context.Context) (bool, error) {
 		all, err = p.ledger(ctx, task)
-		return err == nil && all.Head.State == stateCompleted && (h.ended() || f.gone), err
+		return err == nil && all.Head.State == stateCompleted && h.ended(), err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w; %s", err, timeline(h.seen(), began))
 	}
 	tries := h.seen()
-	o, err := inOrder(tries, all.visible(), !f.gone)
+	o, err := inOrder(tries, all.visible(), true)
 	if err = errors.Join(err, h.sound()); err != nil {
 		return nil, err
 	}
 	if len(tries) > 1 && tries[1].at.Sub(tries[0].at) < f.least {
 		return nil, fmt.Errorf("the second attempt came %s after the first", span(tries[1].at.Sub(tries[0].at)))
 	}
-	want := fmt.Sprintf("active, has %d of %d", all.Head.Seq, all.Head.Seq)
-	if f.gone {
-		want = "disabled, has 0 of " + strconv.FormatUint(all.Head.Seq, 10)
-	}
-	shown, err := t.rested(ctx, p, want, args...)
+	shown, err := t.rested(ctx, p, fmt.Sprintf("active, has %d of %d", all.Head.Seq, all.Head.Seq), args...)
 	t.count(o)
 	return told("%s; %s; shown: %s", o, timeline(tries, began), shown), err
+}
+
+// gone waits until the task has ended and nothing was delivered, and has it delivered
+// again.
+func (t *trial) gone(ctx context.Context, p *product, h *hook, task string, args ...string) error {
+	err := until(ctx, "the task has ended", p.running, func(ctx context.Context) (bool, error) {
+		all, err := p.ledger(ctx, task)
+		return err == nil && all.Head.State == stateCompleted, err
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := t.rested(ctx, p, "disabled, has 0 of ", args...); err != nil {
+		return err
+	}
+	if n := len(h.seen()); n != 1 {
+		return fmt.Errorf("one that said that it is gone was tried %d times", n)
+	}
+	return p.redeliver(ctx, task)
 }
 
 // rested waits until an operator is shown that there is nothing to do.

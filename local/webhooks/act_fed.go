@@ -58,7 +58,24 @@ func (c *consumer) fed(ctx context.Context, p *product) ([]outcome, error) {
 	if len(got) == 0 {
 		return nil, errors.New("nothing was stored")
 	}
-	return told("%d tasks, %d updates stored once and in order over a kill, %d came again", len(tasks), len(got), counting(said, `"repeat"`)), nil
+	again := counting(said, `"repeat"`)
+	// An operator has one of the tasks told once more, from its beginning.
+	if err := p.redeliver(ctx, tasks[0], "--since", "0"); err != nil {
+		return nil, err
+	}
+	all, err := p.ledger(ctx, tasks[0])
+	if err != nil {
+		return nil, err
+	}
+	want := again + len(all.visible())
+	err = until(ctx, "what is delivered again has come", c.running, func(context.Context) (bool, error) {
+		said, err := c.said()
+		return counting(said, `"repeat"`) == want, err
+	})
+	if err = errors.Join(err, c.wantStored(ctx, got...)); err != nil {
+		return nil, err
+	}
+	return told("%d tasks, %d updates stored once and in order over a kill, %d came again; one task delivered again from its beginning, nothing stored twice", len(tasks), len(got), again), nil
 }
 
 // counting counts the lines that have a text.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,6 +147,12 @@ func (l page) visible() []uint64 {
 		}
 	}
 	return seqs
+}
+
+// redeliver has a task's webhooks delivered again, as operators do.
+func (p *product) redeliver(ctx context.Context, task string, flags ...string) error {
+	_, err := driver.Output(ctx, p.dir, p.binary, slices.Concat([]string{"redeliver", "--server", p.url()}, flags, []string{task})...)
+	return err
 }
 
 // refused counts, in what it has logged, the attempts that nobody listened to.
