@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	only := f.String("run", "", "play the acts whose names this regular expression matches; all without it")
 	f.IntVar(&t.load.tasks, "tasks", 1000, "tasks with three webhooks each")
 	f.Float64Var(&t.load.rate, "rate", 100, "of them submitted in a second")
-	f.IntVar(&t.load.pairs, "pairs", 3, "how often the healthy receiver is measured with and without the others, at most, until the bound holds")
+	f.IntVar(&t.load.pairs, "pairs", 4, "how often the healthy receiver is measured with and without the others, at most, until the bound holds")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -77,6 +77,8 @@ func span(d time.Duration) string {
 		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
 	case d < 3*time.Minute:
 		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 3*time.Hour:
+		return fmt.Sprintf("%.1f min", d.Minutes())
 	}
 	return fmt.Sprintf("%.1f h", d.Hours())
 }

@@ -59,7 +59,7 @@ func TestTimelineIsShort(t *testing.T) {
 	for i := range 20 {
 		tries = append(tries, at(float64(100*i), 1, "500"))
 	}
-	if s := timeline(tries, time.Unix(0, 0)); strings.Count(s, "500") != 6 || !strings.Contains(s, "…") || !strings.HasSuffix(s, "500 at 0.5 h") {
+	if s := timeline(tries, time.Unix(0, 0)); strings.Count(s, "500") != 6 || !strings.Contains(s, "…") || !strings.HasSuffix(s, "500 at 31.7 min") {
 		t.Error(s)
 	}
 }
