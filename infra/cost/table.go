@@ -140,7 +140,7 @@ func printAssumptions(out io.Writer) {
              MiB: api %d, step %d, settle %d, stream %d, deliver %d (the defaults of template.yaml)
   waiting    for a task to which nothing happens. Watch looks %d times in %s, more seldom the longer nothing happens
   left out   what agents wait for in a step ($%.2f a second), the sweep (one invocation a minute for all tasks together), storage,
-             logs, keys, data transfer, free tiers, the purge
+             logs, keys, data transfer, free tiers, the purge when a task has expired (15 write units for one of six steps)
   durable    AWS Lambda durable functions, a model of "%s"; nothing of it ran: %d operations of %.0f bytes, a day's wait,
              %.0f days of retention, %d invocations, %.0f write units to keep the task where it can be read and listed; the door
              as counted

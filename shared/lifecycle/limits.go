@@ -99,8 +99,8 @@ const (
 	DefaultLife = 90 * 24 * time.Hour
 	// DefaultRetention is how long a finished task can be read.
 	DefaultRetention = 30 * 24 * time.Hour
-	// DefaultKeyNote is how long a submission key is remembered after its task was
-	// purged.
+	// DefaultKeyNote is how long a submission key is remembered after its task has
+	// expired.
 	DefaultKeyNote = 30 * 24 * time.Hour
 	// HoldLook is how often a task with an effect held for an operator looks again.
 	HoldLook = time.Hour
