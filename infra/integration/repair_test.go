@@ -80,7 +80,7 @@ func repairsStart(s *stack) {
 	}
 }
 
-// answers answers the only question of a task that has parked.
+// answers gives its answer to the only question of a task that has parked.
 func (s *stack) answers(ref lifecycle.Ref) {
 	s.Helper()
 	if _, err := send(s.Context(), s.url, answering(ref.Task, "answer-"+string(ref.Task), "yes")); err != nil {

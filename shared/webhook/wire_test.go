@@ -194,7 +194,7 @@ func FuzzNothingInsideIsDialled(f *testing.F) {
 		f.Add(binary.BigEndian.Uint32(ip[:]), uint8(0))
 	}
 	private := []netip.Prefix{}
-	for _, text := range strings.Fields("0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.2.0/24 192.168.0.0/16 198.18.0.0/15 224.0.0.0/4 240.0.0.0/4") {
+	for text := range strings.FieldsSeq("0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.2.0/24 192.168.0.0/16 198.18.0.0/15 224.0.0.0/4 240.0.0.0/4") {
 		private = append(private, netip.MustParsePrefix(text))
 	}
 	f.Fuzz(func(t *testing.T, v4 uint32, form uint8) {
