@@ -72,14 +72,16 @@ func (r redelivery) ask(ctx context.Context, out io.Writer) (err error) {
 		address += "/" + url.PathEscape(r.agent)
 	}
 	address += "/tasks/" + url.PathEscape(string(r.task)) + "/pushNotificationConfigs"
-	if r.endpoint != "" {
-		address += "/" + url.PathEscape(r.endpoint)
+	if r.endpoint == "" {
+		address += ":replay"
+	} else {
+		address += "/" + url.PathEscape(r.endpoint) + "/replay"
 	}
 	body := []byte("{}")
 	if r.since >= 0 {
 		body = fmt.Appendf(nil, `{"since":%d}`, r.since)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address+":replay", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

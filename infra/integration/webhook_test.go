@@ -298,7 +298,7 @@ func TestReplayedByAnOperator(t *testing.T) {
 	h.come(t)
 	address := s.url + "/tasks/" + string(id) + "/pushNotificationConfigs"
 	for key, want := range map[string]int{apiKey: http.StatusForbidden, strangerKey: http.StatusNotFound} {
-		if a, err := call(t.Context(), http.MethodPost, address+"/hook:replay", "", "Authorization", "Bearer "+key); err != nil || a.status != want {
+		if a, err := call(t.Context(), http.MethodPost, address+"/hook/replay", "", "Authorization", "Bearer "+key); err != nil || a.status != want {
 			t.Errorf("%s, %v; want %d", a, err, want)
 		}
 	}

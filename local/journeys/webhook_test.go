@@ -220,7 +220,7 @@ var webhookActs = []webhookAct{
 		story: func(a *staged) {
 			a.deliveredTo(4 * day)
 			a.reopen()
-			a.must(http.MethodPost, "/tasks/"+string(a.task)+"/pushNotificationConfigs/hook:replay", "{}", nil)
+			a.must(http.MethodPost, "/tasks/"+string(a.task)+"/pushNotificationConfigs/hook/replay", "{}", nil)
 			<-time.NewTimer(time.Minute).C
 		},
 		want: []int{200, 200, 200, 200, 200}, least: 30 * time.Hour, most: 72 * time.Hour,

@@ -196,7 +196,7 @@ func (c *call) find(path string) (*route, address) {
 		case "tasks":
 			return findTask(segments[1])
 		}
-	case 3, 4:
+	case 3, 4, 5:
 		if segments[0] == "tasks" {
 			return findPart(segments[1:])
 		}
@@ -221,16 +221,16 @@ func findTask(s string) (*route, address) {
 // findPart looks up what belongs to a task.
 func findPart(segments []string) (*route, address) {
 	at := address{task: a2a.TaskID(segments[0])}
-	if len(segments) == 2 && segments[1] == "pushNotificationConfigs:replay" {
-		return routeReplays, at
+	if len(segments) > 2 {
+		at.item = segments[2]
 	}
-	if len(segments) == 3 {
-		// A configuration whose ID ends so as well is read by JSON-RPC.
-		if id, replay := strings.CutSuffix(segments[2], ":replay"); replay && id != "" && segments[1] == "pushNotificationConfigs" {
-			at.item = id
+	switch len(segments) {
+	case 4:
+		if segments[1] == "pushNotificationConfigs" && segments[3] == "replay" {
 			return routeReplay, at
 		}
-		at.item = segments[2]
+		return nil, at
+	case 3:
 		switch segments[1] {
 		case "artifacts":
 			return routeArtifact, at
@@ -256,6 +256,8 @@ func findPart(segments []string) (*route, address) {
 		return routeEffects, at
 	case "pushNotificationConfigs":
 		return routePushes, at
+	case "pushNotificationConfigs:replay":
+		return routeReplays, at
 	}
 	return nil, at
 }

@@ -41,7 +41,7 @@ func replayParams(v value) (request, error) {
 
 // serveReplay has webhooks delivered again, for operators: what comes after a sequence,
 // or what an endpoint has not taken yet. POST /tasks/{id}/pushNotificationConfigs:replay
-// is for all of a task, …/pushNotificationConfigs/{configId}:replay for one.
+// is for all of a task, …/pushNotificationConfigs/{configId}/replay for one.
 func (c *call) serveReplay(at address) {
 	if c.Push == nil {
 		c.refuse(noPush())

@@ -36,8 +36,13 @@ func replaying(asked *[]string) []func(*world) {
 	}}
 }
 
+// replay is of one webhook ("/a"), or of all ("").
 func (c client) replay(id, webhook, body string) answer {
-	return c.send(c.raw(c.t.Context(), http.MethodPost, "/tasks/"+id+"/pushNotificationConfigs"+webhook+":replay", body))
+	address := "/tasks/" + id + "/pushNotificationConfigs:replay"
+	if webhook != "" {
+		address = "/tasks/" + id + "/pushNotificationConfigs" + webhook + "/replay"
+	}
+	return c.send(c.raw(c.t.Context(), http.MethodPost, address, body))
 }
 
 // An operator has one webhook of a task delivered again, or all; everything, since a
@@ -70,9 +75,9 @@ func TestReplay(t *testing.T) {
 			t.Errorf("%s %s: asked %q, want %q", k.webhook, k.body, got, k.asked)
 		}
 	}
-	// A configuration that is called so cannot be read over HTTP+JSON: the address is the replay's.
-	if a := c.send(c.raw(t.Context(), http.MethodGet, "/tasks/"+id+"/pushNotificationConfigs/c:replay", "")); a.status != http.StatusMethodNotAllowed {
-		t.Errorf("%s", a.raw)
+	// A configuration that is called so is read as any other, over both bindings.
+	if got := c.ok("GetTaskPushNotificationConfig", object{"taskId": id, "id": "c:replay"}); text(got, "id") != "c:replay" {
+		t.Errorf("%v", got)
 	}
 	if strings.Contains(w.logged(), planted) {
 		t.Error("the log shows a secret")
@@ -94,7 +99,7 @@ func TestReplayRefused(t *testing.T) {
 		status        int
 		reason        string
 	}{
-		{"/none", "", 404, "NOT_FOUND"}, {"/", "", 405, "METHOD_NOT_ALLOWED"}, {"/:replay", "", 404, "NOT_FOUND"},
+		{"/none", "", 404, "NOT_FOUND"}, {"/", "", 404, "METHOD_NOT_FOUND"}, {"/:replay", "", 404, "NOT_FOUND"},
 		{"/a", `{"since":2}`, 400, "INVALID_PARAMS"}, {"/a", `{"since":-1}`, 400, "INVALID_PARAMS"}, {"/a", `{"since":"1"}`, 400, "INVALID_PARAMS"},
 		{"/a", `{"since":1e30}`, 400, "INVALID_PARAMS"}, {"/a", `{"from":1}`, 400, "INVALID_PARAMS"}, {"/a", `[]`, 400, "INVALID_REQUEST"}, {"/a", `{`, 400, "PARSE_ERROR"},
 	} {
