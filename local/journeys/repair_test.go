@@ -148,6 +148,7 @@ func repairsDelivery(w *world) {
 	var s sent
 	w.must(http.MethodPost, "/message:send", hooked("m", "go"), &s)
 	w.until("", s.Task.ID, time.Minute, in(a2a.TaskStateInputRequired))
+	synctest.Wait() // the pause is seen before it is delivered
 	other := &ledger.Authority{Ledger: w.ledger, Now: time.Now, NewID: a2a.NewMessageID}
 	ref := lifecycle.Ref{Tenant: node.Tenant, Task: s.Task.ID}
 	t, err := other.Load(w.t.Context(), ref)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"regexp"
 	"slices"
@@ -203,7 +202,7 @@ func TestAttemptThatKills(t *testing.T) {
 
 func (w *world) handler(s *webhook.Sender) *webhook.Handler {
 	return &webhook.Handler{
-		Sender: func(context.Context) (*webhook.Sender, error) { return s, nil }, Budget: budget, Logger: slog.New(slog.NewJSONHandler(w.logs, nil)),
+		Sender: func(context.Context) (*webhook.Sender, error) { return s, nil }, Budget: budget, Logger: w.logger,
 	}
 }
 

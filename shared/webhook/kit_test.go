@@ -45,6 +45,7 @@ type world struct {
 	ledger *ledgertest.Memory
 	ref    lifecycle.Ref
 	logs   *bytes.Buffer
+	logger *slog.Logger // one for all senders: it alone writes to logs
 
 	mu        sync.Mutex
 	updates   []webhook.Update
@@ -55,6 +56,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, ledger: ledgertest.NewMemory(), logs: &bytes.Buffer{}, receivers: map[string]*receiver{}}
+	w.logger = slog.New(slog.NewJSONHandler(w.logs, nil))
 	w.ref = w.task()
 	return w
 }
@@ -143,7 +145,7 @@ func (w *world) sender() *webhook.Sender {
 	client.Transport = w
 	return &webhook.Sender{
 		Endpoints: w.ledger, Updates: w.source, Client: client, Sealer: sealer, Signer: signer,
-		Now: time.Now, Dice: func() float64 { return 1 }, Grace: grace, Logger: slog.New(slog.NewJSONHandler(w.logs, nil)),
+		Now: time.Now, Dice: func() float64 { return 1 }, Grace: grace, Logger: w.logger,
 		NewID: func() string {
 			w.mu.Lock()
 			defer w.mu.Unlock()
