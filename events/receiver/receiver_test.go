@@ -92,7 +92,7 @@ func (d *deployment) at(off time.Duration) sent {
 	return d.update("T", 7)
 }
 
-// CASES 51: an update is stored once, however often it is sent. CASES 52: the updates of
+// Case 51: an update is stored once, however often it is sent. Case 52: the updates of
 // a task are stored in order, also when somebody sends them in another one.
 func TestOnceAndInOrder(t *testing.T) {
 	d := newDeployment(t)

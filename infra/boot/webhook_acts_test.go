@@ -28,7 +28,7 @@ func TestStreamActs(t *testing.T) {
 	t.Run("a poisoned record", testStreamPoisoned)
 }
 
-// CASES 67: the stream function is off while three tasks complete, and their records come
+// Case 67: the stream function is off while three tasks complete, and their records come
 // ten minutes later. By then the sweep has brought everything, and nothing comes twice.
 func testStreamOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +57,7 @@ func testStreamOff(t *testing.T) {
 	})
 }
 
-// CASES 68: records come twice, late, and in any order, also those of one transaction, in
+// Case 68: records come twice, late, and in any order, also those of one transaction, in
 // batches of any size, while the tasks go on. Nothing is missing, late or there twice.
 func testStreamUntidy(t *testing.T) {
 	const seeds, tasks = 30, 3
@@ -104,7 +104,7 @@ func testStreamUntidy(t *testing.T) {
 	}
 }
 
-// CASES 68: one record cannot be read, and Lambda delivers it and what is behind it again
+// Case 68: one record cannot be read, and Lambda delivers it and what is behind it again
 // until it gives up. Everything is told at the first delivery, and nothing twice; what the
 // poisoned record alone would have told of, the sweep tells.
 func testStreamPoisoned(t *testing.T) {

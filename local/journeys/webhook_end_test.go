@@ -27,7 +27,7 @@ func panicky() *agent.Agent {
 
 // Whatever ends a task, and whether or not somebody follows it: the webhook is told
 // everything that a stream would show, and last of the end, under the sequence that the
-// task has (CASES 16, 29, 37).
+// task has (cases 16, 29, 37).
 func TestWebhooksTellEveryEnd(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

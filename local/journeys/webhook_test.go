@@ -236,7 +236,7 @@ var webhookActs = []webhookAct{
 	},
 }
 
-// CASES 51, 52, 59: what becomes of a receiver that fails, for as long as it takes.
+// Cases 51, 52, 59: what becomes of a receiver that fails, for as long as it takes.
 // Fake is the time; real are the server with all its parts, and the connections.
 func TestWebhookActs(t *testing.T) {
 	for _, one := range webhookActs {

@@ -14,7 +14,7 @@ import (
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-// inside are addresses that nobody outside may make us call (CASES 55).
+// inside are addresses that nobody outside may make us call (case 55).
 var inside = strings.Fields(`
 	127.0.0.1 127.255.255.255 [::1] 0.0.0.0 0.1.2.3 [::]
 	10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1 100.64.0.1 100.127.255.255 [fc00::1] [fdff::1]
@@ -131,7 +131,7 @@ func TestDial(t *testing.T) {
 	}
 }
 
-// CASES 55: a name that leads somewhere else the second time, and one with a public
+// Case 55: a name that leads somewhere else the second time, and one with a public
 // and a private address.
 func TestRebinding(t *testing.T) {
 	receiver := listen(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
-// CASES 52: a receiver that takes its time gets one update at a time, however many
+// Case 52: a receiver that takes its time gets one update at a time, however many
 // senders there are. Each attempt is under a lease.
 func TestManySenders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

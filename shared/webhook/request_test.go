@@ -24,7 +24,7 @@ import (
 // planted is in every secret, in URLs, and in what receivers answer.
 const planted = "PLANTED"
 
-// CASES 54: what a request carries, exactly.
+// Case 54: what a request carries, exactly.
 func TestRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -103,7 +103,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// CASES 51: 500, 500, 200: the third attempt succeeds, under the same id.
+// Case 51: 500, 500, 200: the third attempt succeeds, under the same id.
 func TestTriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -147,7 +147,7 @@ func TestTriesAgain(t *testing.T) {
 	})
 }
 
-// CASES 51, 59: the last rung, given up visibly, and replayed.
+// Cases 51, 59: the last rung, given up visibly, and replayed.
 func TestGivesUpAndReplays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

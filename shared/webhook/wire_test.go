@@ -163,7 +163,7 @@ func TestAnswersThatKeepBusy(t *testing.T) {
 }
 
 // A proxy of the environment is not asked: it would see what is sent, and go where the
-// guard does not let us (CASES 55).
+// guard does not let us (case 55).
 func TestNoProxy(t *testing.T) {
 	asked := make(chan string, 10)
 	proxy := listen(t, func(_ http.ResponseWriter, r *http.Request) { asked <- r.RequestURI })
@@ -187,7 +187,7 @@ func TestNoProxy(t *testing.T) {
 }
 
 // Whatever an address is written like, and whatever carries it, nothing inside is dialled
-// (CASES 55). The oracle is the plain IPv4 address, or the byte patterns themselves.
+// (case 55). The oracle is the plain IPv4 address, or the byte patterns themselves.
 func FuzzNothingInsideIsDialled(f *testing.F) {
 	for _, seed := range []string{"127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "172.16.0.1", "192.168.1.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "198.18.0.1"} {
 		ip := netip.MustParseAddr(seed).As4()
