@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // checkStreams: over all connections every visible entry came once, in order, and
@@ -63,23 +65,13 @@ func ascending(ids []uint64) error {
 	return nil
 }
 
-// visible lists the entries that callers see: messages, pieces of artifacts and
-// changes of the state. A checkpoint is nobody's business.
+// visible lists the entries that callers see.
 func visible(entries []entry) []uint64 {
-	var seqs []uint64
-	state := ""
+	var v driver.Visible
 	for _, e := range entries {
-		before := state
-		if e.Payload.State != "" {
-			state = e.Payload.State
-		}
-		switch {
-		case e.Type == "message":
-		case e.Type == "submitted", e.Type == "reply", e.Type == "chunk", e.Payload.Message != nil, state != before:
-			seqs = append(seqs, e.Seq)
-		}
+		v.Add(e.Seq, e.Type, e.Payload.State, e.Payload.Message != nil)
 	}
-	return seqs
+	return v.Seqs
 }
 
 // checkWatch: holdfast watch followed the task over both kills by itself.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // playProducers lets two producers work on one task at once. Each has an artifact of
@@ -112,21 +114,9 @@ func (p *pen) turn(ctx context.Context) error {
 			return nil
 		}
 		p.held++
-		if err := pace(ctx); err != nil {
+		if err := driver.Pause(ctx, time.Millisecond); err != nil {
 			return err
 		}
-	}
-}
-
-// pace waits a little before something is tried again.
-func pace(ctx context.Context) error {
-	timer := time.NewTimer(time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

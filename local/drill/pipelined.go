@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // pipelined lets a worker send its chunks and its completion at once, without waiting
@@ -56,7 +59,7 @@ func (w *worker) insist(ctx context.Context, e event) (early int, err error) {
 			return early, fmt.Errorf("event %s: %s", e.id, a)
 		}
 		early++
-		if err := pace(ctx); err != nil {
+		if err := driver.Pause(ctx, time.Millisecond); err != nil {
 			return early, err
 		}
 	}

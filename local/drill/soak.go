@@ -180,22 +180,11 @@ func (s *soaking) tell(ctx context.Context, teller int) error {
 		s.ended[k.name+" "+strings.ToLower(strings.TrimPrefix(h.State, "TASK_STATE_"))]++
 		s.tasks = append(s.tasks, told{at, id, h})
 		s.mu.Unlock()
-		if err := pause(ctx, s.rest); err != nil {
+		if err := driver.Pause(ctx, s.rest); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // verifyAll exports every task and lets processes of their own verify the files.

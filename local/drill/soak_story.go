@@ -48,7 +48,7 @@ func (s *soaking) insist(ctx context.Context, ask func(context.Context) (answer,
 			return a, fmt.Errorf("no answer for %s: %w", waitTime, err)
 		}
 		s.retries.Add(1)
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := driver.Pause(ctx, 20*time.Millisecond); err != nil {
 			return a, err
 		}
 	}
@@ -142,7 +142,7 @@ func (s *soaking) canceled(ctx context.Context, name string, dice *rand.Rand) (d
 	if err != nil {
 		return at, id, err
 	}
-	if err := pause(ctx, time.Duration(dice.IntN(1500))*time.Millisecond); err != nil {
+	if err := driver.Pause(ctx, time.Duration(dice.IntN(1500))*time.Millisecond); err != nil {
 		return at, id, err
 	}
 	a, err := s.insist(ctx, func(ctx context.Context) (answer, error) { return at.cancel(ctx, id) })
@@ -219,7 +219,7 @@ func (s *soaking) endedAlready(ctx context.Context, at door, id string) (bool, e
 	if slices.Contains([]string{stateCompleted, stateFailed, stateCanceled, stateRejected}, t.Status.State) {
 		return true, nil
 	}
-	return false, pause(ctx, 20*time.Millisecond)
+	return false, driver.Pause(ctx, 20*time.Millisecond)
 }
 
 func (s *soaking) taskOf(ctx context.Context, at door, id string) (t task, err error) {
@@ -272,7 +272,7 @@ func (s *soaking) awaited(ctx context.Context, at door, id string, states ...str
 		if time.Now().After(until) {
 			return t, fmt.Errorf("task %s is %s after %s, want %v", id, t.Status.State, 2*waitTime, states)
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := driver.Pause(ctx, 50*time.Millisecond); err != nil {
 			return t, err
 		}
 	}

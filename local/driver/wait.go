@@ -52,6 +52,18 @@ func Until(ctx context.Context, w Wait, holds func(context.Context) (bool, error
 	}
 }
 
+// Pause lets time pass, unless the run ends before.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Listen takes a loopback port that is free.
 func Listen(ctx context.Context) (net.Listener, error) {
 	const attempts = 50

@@ -130,23 +130,13 @@ func (p *product) ledger(ctx context.Context, task string) (page, error) {
 	return all, err
 }
 
-// visible lists the entries that callers see: messages, pieces of artifacts and changes
-// of the state.
+// visible lists the entries that callers see.
 func (l page) visible() []uint64 {
-	var seqs []uint64
-	state := ""
+	var v driver.Visible
 	for _, e := range l.Entries {
-		before := state
-		if e.Payload.State != "" {
-			state = e.Payload.State
-		}
-		switch {
-		case e.Type == "message":
-		case e.Type == "submitted", e.Type == "reply", e.Type == "chunk", e.Payload.Message != nil, state != before:
-			seqs = append(seqs, e.Seq)
-		}
+		v.Add(e.Seq, e.Type, e.Payload.State, e.Payload.Message != nil)
 	}
-	return seqs
+	return v.Seqs
 }
 
 // redeliver has a task's webhooks delivered again, as operators do.
