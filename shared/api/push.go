@@ -85,7 +85,7 @@ func (r *reader) webhook(v value, at string, task a2a.TaskID) *webhook {
 	r.field(w.token, at+"token", ledger.MaxSecretBytes/4)
 	r.field(w.credentials, at+"authentication.credentials", ledger.MaxSecretBytes/4)
 	r.field(w.scheme, at+"authentication.scheme", lifecycle.MaxNameBytes)
-	if strings.Contains(w.scheme, " ") {
+	if strings.ContainsFunc(w.scheme, noToken) {
 		r.wrong(at+"authentication.scheme", "must be one word, such as Bearer")
 	}
 	return w
@@ -93,9 +93,14 @@ func (r *reader) webhook(v value, at string, task a2a.TaskID) *webhook {
 
 // field checks what becomes a header field: what could begin another one is refused.
 func (r *reader) field(text, name string, limit int) {
-	if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) || len(text) > limit {
-		r.wrong(name, "must be at most %d printable ASCII characters", limit)
+	if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) || strings.Trim(text, " ") != text || len(text) > limit {
+		r.wrong(name, "must be at most %d printable ASCII characters, without spaces around them", limit)
 	}
+}
+
+// noToken is about what no authentication scheme is spelled with (RFC 9110, 11.1).
+func noToken(c rune) bool {
+	return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", c))
 }
 
 // pushParams reads what names a task and, where it is wanted, one of its endpoints.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/seal"
@@ -32,7 +31,7 @@ func (Secrets) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[secrets]
 // LogValue implements slog.LogValuer.
 func (Secrets) LogValue() slog.Value { return slog.StringValue("[secrets]") }
 
-// ErrSecrets is about a token, credentials or a scheme that no header can carry.
+// ErrSecrets is about a token or credentials that no header can carry.
 var ErrSecrets = errors.New("not fit for a header")
 
 // SealSecrets makes the Secrets of an endpoint, nil when there are none. They open for
@@ -50,18 +49,6 @@ func SealSecrets(ctx context.Context, sealer seal.Sealer, at ledger.DueDelivery,
 		return nil, err
 	}
 	return sealer.Seal(ctx, plain, place(at, url))
-}
-
-// CheckScheme refuses what is no authentication scheme (RFC 9110, 11.1). None is one.
-func CheckScheme(scheme string) error {
-	for _, c := range []byte(scheme) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
-		default:
-			return fmt.Errorf("authentication scheme: %w", ErrSecrets)
-		}
-	}
-	return nil
 }
 
 func openSecrets(ctx context.Context, sealer seal.Sealer, at ledger.DueDelivery, e ledger.Endpoint) (Secrets, error) {
