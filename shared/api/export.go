@@ -16,7 +16,8 @@ const typeNDJSON = "application/x-ndjson"
 
 // serveExport answers with the task's export, also of a finished task:
 // GET /tasks/{id}/export. Operators get all that the ledger keeps; callers get the
-// history, the artifacts and the head. An answer that was cut lacks its trailer.
+// history, the artifacts and the head. An export that cannot be read is refused while
+// nothing of it was sent; after that it is cut, and lacks its trailer.
 func (c *call) serveExport(at address) {
 	h, err := c.known(at.task)
 	if err != nil {
@@ -32,8 +33,8 @@ func (c *call) serveExport(at address) {
 	header.Set("Content-Disposition", `attachment; filename="task.ndjson"`)
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
-	c.w.WriteHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead {
+		c.w.WriteHeader(http.StatusOK)
 		return
 	}
 	out := &patientWriter{w: c.w, out: http.NewResponseController(c.w), patience: c.WriteTimeout}
@@ -43,7 +44,11 @@ func (c *call) serveExport(at address) {
 	if err == nil {
 		err = buffered.Flush()
 	}
-	if err != nil && !errors.Is(err, errNotTaken) && c.r.Context().Err() == nil {
+	switch {
+	case err != nil && !out.begun:
+		header.Del("Content-Disposition")
+		c.refuse(err)
+	case err != nil && !errors.Is(err, errNotTaken) && c.r.Context().Err() == nil:
 		c.Logger.LogAttrs(c.r.Context(), slog.LevelError, "export was cut", slog.String("task", string(h.Task)), slog.Any("error", err))
 	}
 }
@@ -54,12 +59,14 @@ type patientWriter struct {
 	w        http.ResponseWriter
 	out      *http.ResponseController
 	patience time.Duration
+	begun    bool // something was sent
 }
 
 // Write implements io.Writer.
 func (p *patientWriter) Write(b []byte) (int, error) {
 	giveUp := time.AfterFunc(p.patience, func() { _ = p.out.SetWriteDeadline(time.Unix(1, 0)) })
 	defer giveUp.Stop()
+	p.begun = true
 	n, err := p.w.Write(b)
 	if err != nil {
 		return n, errNotTaken

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/export"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -102,7 +105,7 @@ func (breaking) EffectList(context.Context, lifecycle.Ref) ([]lifecycle.Effect, 
 	return nil, errors.New("the disk is gone")
 }
 
-// An export that could not be completed is cut, and shows it.
+// An export that cannot be read is refused; one that was begun is cut, and shows it.
 func TestExportIsCut(t *testing.T) {
 	w := newWorld(t, func(w *world) {
 		authority := *w.authority
@@ -110,11 +113,22 @@ func TestExportIsCut(t *testing.T) {
 		w.config.Authority = &authority
 	})
 	me := w.client(t, false)
-	id := me.submit(message("m-1", "do it"))
+	short := me.exported(me.submit(message("m-1", "do it")))
+	if short.status != http.StatusInternalServerError || !strings.Contains(string(short.raw), `"incident"`) || short.header.Get("Content-Disposition") != "" {
+		t.Errorf("nothing was sent: %d %v %.300s", short.status, short.header, short.raw)
+	}
+	id := me.submit(message("m-2", "do it"))
+	grown := []lifecycle.Command{lifecycle.Grant{Holder: "e", Generation: 1, Lease: time.Hour}}
+	for range 4 {
+		grown = append(grown, lifecycle.Report{Holder: "e", Fence: 1, Verb: lifecycle.VerbProgress, Updates: []lifecycle.Update{{Message: &a2a.Message{
+			Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart(strings.Repeat("long ", 5000))},
+		}}}})
+	}
+	w.must(id, grown...)
 	a := me.exported(id)
 	report, err := export.Verify(bytes.NewReader(a.raw))
-	if err != nil || report.OK() || !strings.Contains(report.Violations[0].Error(), "the trailer is missing: the export was cut") {
-		t.Errorf("%d %q: %v, %v", a.status, a.raw, report.Violations, err)
+	if err != nil || a.status != http.StatusOK || !strings.Contains(fmt.Sprint(report.Violations), "the trailer is missing: the export was cut") {
+		t.Errorf("%d %.300s: %v, %v", a.status, a.raw, report.Violations, err)
 	}
 	if !strings.Contains(w.logged(), "export was cut") {
 		t.Errorf("logged %s", w.logged())
