@@ -9,6 +9,8 @@ GROWTH_FLAGS ?=
 SOAK_FLAGS  ?=
 DEMO_FLAGS  ?=
 WEBHOOKS_FLAGS ?=
+SEEDS       ?= 2000
+SEED        ?= 0
 
 # What needs a running server is in folders called integration (make integration).
 PACKAGES = $$(go list ./... | grep -v /integration)
@@ -16,7 +18,7 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: help run test race check lint fix fuzz golden bench growth bench-smoke demo drill soak webhooks readme build clean check-test \
+.PHONY: help run test race sim sim-plants check lint fix fuzz golden bench growth bench-smoke demo drill soak webhooks readme build clean check-test \
 	template integration deploy-test cost conformance openapi interop build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-DeliverFunction build-SweepFunction
 
 help: ## print this list
@@ -89,6 +91,14 @@ bench-smoke: ## run every benchmark once, so that none rots
 	go test -run '^$$' -bench . -benchtime 1x $(PACKAGES)
 	go run ./local/bench --smoke
 	go run ./local/bench growth --smoke
+
+sim: ## run worlds from seeds: crashes, faults, races, deploys, every invariant (SEEDS=2000; SEED=n tells one)
+	@mkdir -p dist && go test -c -o dist/simulation.test ./local/simulation
+	@cd local/simulation && ../../dist/simulation.test -test.run '^TestSeeds$$' -test.timeout 24h -keep -seeds $(SEEDS) -seed $(SEED)
+
+sim-plants: ## plant bugs, one at a time, and count the seeds until the simulation finds each; a quarter of an hour
+	@mkdir -p dist && go test -c -o dist/simulation.test ./local/simulation
+	@cd local/simulation && ../../dist/simulation.test -test.run '^TestPlants$$' -test.timeout 24h -plants
 
 demo: ## the access review with kill -9, a redeploy and a broken network; checks itself (DEMO_FLAGS)
 	go run ./local/demo $(DEMO_FLAGS)

@@ -42,14 +42,20 @@ const (
 	Stale
 )
 
+// String is the fault's name.
+func (f Fault) String() string {
+	return [...]string{"", "failed before", "failed after", "conflict", "retried", "doubled", "late", "echoed", "last", "delayed", "stale"}[f]
+}
+
 // Call is a call as a plan sees it.
 type Call struct {
 	Method string // of the port, for instance "Commit"
 	// Ref is the task that it is about; the tenant alone, or nothing, where it is about
 	// no single one.
 	Ref    lifecycle.Ref
-	Number int // of this method's calls, from 1
-	Total  int // of all calls of the process, from 1; see Crash
+	ID     string // of the endpoint, where it is about one
+	Number int    // of this method's calls, from 1
+	Total  int    // of all calls of the process, from 1; see Crash
 }
 
 // Plan decides what happens to a call. It is asked one call at a time.
