@@ -92,6 +92,8 @@ func clumsy() []mutation {
 		{"an incident more", "I6", edit(rejection, 0, "fence-lost", "conflicting-content")},
 		{"an endpoint ahead of the task", "I11", edit(endpoint, 0, `"cursor":4`, `"cursor":400`)},
 		{"an endpoint's attempt ahead of the task", "I11", edit(endpoint, 0, `"seq":5`, `"seq":500`)},
+		{"an endpoint's attempt just ahead of the task", "I11", edit(endpoint, 0, `"seq":5`, `"seq":13`)},
+		{"an endpoint's unanswered attempt ahead of the task", "I11", edit(endpoint, 0, `"seq":5`, `"seq":14`, `"status":503`, `"status":0`)},
 		{"an endpoint's whole address", "I9", edit(endpoint, 0, `"origin":"https://hooks.example:8443`, `"origin":"https://user:pass@hooks.example:8443/x`)},
 		{"an endpoint's secret", "I4", edit(endpoint, 0, `"scheme":"Bearer"`, `"scheme":"Bearer","secrets":"x"`)},
 		{"the head's state", "I1", edit(head, 0, "TASK_STATE_COMPLETED", "TASK_STATE_FAILED")},
@@ -304,4 +306,16 @@ func FuzzVerify(f *testing.F) {
 			t.Fatalf("verified: %v, %v; rebuilt: %v, %v", report.Violations, err, got, again)
 		}
 	})
+}
+
+// A sender that died after everything was taken leaves an attempt at what comes next,
+// which is not there and was not sent.
+func TestAttemptAtNothing(t *testing.T) {
+	d := newDesk(t, ledgertest.NewMemory(), "T-42")
+	acknowledged(d)
+	f := open(t, d.exported(export.Operator))
+	f.edit(export.KindEndpoint, 0, `"seq":5`, `"seq":13`, `"status":503`, `"status":0`)
+	if report, err := export.Verify(strings.NewReader(f.resealed())); err != nil || !report.OK() {
+		t.Errorf("%v %v", err, report.Violations)
+	}
 }
