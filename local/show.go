@@ -32,6 +32,7 @@ func show(ctx context.Context, args []string, out, logs io.Writer) error {
 	s.artifacts()
 	s.effects()
 	s.refused()
+	s.acts()
 	s.endpoints()
 	if s.task.Settlement != nil {
 		s.settlement()
@@ -218,6 +219,19 @@ func (s sheet) refused() {
 	}
 	for _, q := range s.task.Late {
 		s.line("%s %s %s  %d bytes, digest %s", instant(q.At), q.Producer, q.EventID, q.Bytes, q.Digest)
+	}
+}
+
+// acts are what operators did, and who.
+func (s sheet) acts() {
+	if len(s.task.Acts) > 0 {
+		s.title("operators")
+	}
+	for _, a := range s.task.Acts {
+		s.line("%s %s  by %s  %s", instant(a.At), a.Action, a.By, a.Detail)
+		if a.Refused != "" {
+			s.line("   refused: %s", a.Refused)
+		}
 	}
 }
 

@@ -61,8 +61,8 @@ func verifyOne(name string, in io.Reader, receipt lifecycle.Digest, out io.Write
 	}
 	c := report.Counts
 	fmt.Fprintf(out, "%s: %s\n", name, summary(report))
-	fmt.Fprintf(out, "  for %s, format %d, %s: %d artifacts, %d effects, %d rejections, %d quarantined, %d endpoints\n",
-		report.Header.Scope, report.Header.Format, printable(report.Header.SDK), c.Artifact, c.Effect, c.Rejection, c.Late, c.Endpoint)
+	fmt.Fprintf(out, "  for %s, format %d, %s: %d artifacts, %d effects, %d rejections, %d quarantined, %d actions of operators, %d endpoints\n",
+		report.Header.Scope, report.Header.Format, printable(report.Header.SDK), c.Artifact, c.Effect, c.Rejection, c.Late, c.Act, c.Endpoint)
 	if report.Manifest != "" {
 		fmt.Fprintf(out, "  receipt: entry %d, digest %s, manifest %s\n", report.Seq, report.Chain, report.Manifest)
 	}

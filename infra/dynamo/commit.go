@@ -171,12 +171,12 @@ func (l *Ledger) Head(ctx context.Context, ref lifecycle.Ref) (lifecycle.Head, e
 
 // Counts implements ledger.Tasks.
 func (l *Ledger) Counts(ctx context.Context, ref lifecycle.Ref) (ledger.Counts, error) {
-	it, err := l.get(ctx, l.tables.Tasks, headKey(ref), seqName, rejectionsName, incidentsName, hitsName, lateName)
+	it, err := l.get(ctx, l.tables.Tasks, headKey(ref), seqName, rejectionsName, incidentsName, hitsName, lateName, actsName)
 	if err != nil {
 		return ledger.Counts{}, err
 	}
 	if headOf(it) == nil {
 		return ledger.Counts{}, noTask(ref)
 	}
-	return ledger.Counts{Rejections: countOf(it, rejectionsName), Incidents: countOf(it, incidentsName), Hits: countOf(it, hitsName), Quarantined: countOf(it, lateName)}, nil
+	return ledger.Counts{Rejections: countOf(it, rejectionsName), Incidents: countOf(it, incidentsName), Hits: countOf(it, hitsName), Quarantined: countOf(it, lateName), Acts: countOf(it, actsName)}, nil
 }

@@ -26,13 +26,14 @@ const (
 	ackedName      = "ak"
 )
 
-// Attributes beside the head. Only Reject, Refuse and Hit touch the counters, and
+// Attributes beside the head. Only Reject, Refuse, Hit and Act touch the counters, and
 // only by adding.
 const (
 	rejectionsName = "nx"
 	incidentsName  = "ni"
 	hitsName       = "nh"
 	lateName       = "nz"
+	actsName       = "o"
 )
 
 // headNames are the head's attributes, sorted.

@@ -26,6 +26,7 @@ import (
 //	                        f#visit#name                     effect
 //	                        x#number                         rejection
 //	                        z#number                         quarantined output
+//	                        o#number                         what an operator did
 //	                        t#                               expiry marker
 //	                        p#pause                          parked token (table private)
 //	                        w#endpoint                       endpoint and its delivery (table private)
@@ -46,6 +47,7 @@ const (
 	effectPrefix = "f#"
 	rejectedPref = "x#"
 	latePrefix   = "z#"
+	actPrefix    = "o#"
 	parkedPrefix = "p#"
 	endpointPref = "w#"
 	// expiredPrefix begins the partitions of the index of what is due in which ended
@@ -139,6 +141,10 @@ func producerKey(ref lifecycle.Ref, producer string) key {
 
 func lateKey(ref lifecycle.Ref, number int) key {
 	return key{taskPartition(ref), latePrefix + count(number)}
+}
+
+func actKey(ref lifecycle.Ref, number int) key {
+	return key{taskPartition(ref), actPrefix + count(number)}
 }
 
 func parkedKey(ref lifecycle.Ref, pause int) key {

@@ -20,7 +20,7 @@ func keysOf(a, b string, m, n uint64) map[string]key {
 	return map[string]key{
 		"head": headKey(ref), "submission": submissionKey(ledger.Key{Tenant: a, Hash: lifecycle.Digest(b)}), "entry": entryKey(ref, m),
 		"receipt": receiptKey(one, a, b), "chunk": chunkKey(one, ledger.ChunkReceipt{Artifact: a2a.ArtifactID(a + b), Revision: int(m), Number: int(n)}),
-		"effect": effectKey(one, m, a), "artifact": artifactKey(one, a2a.ArtifactID(a)), "rejection": rejectedKey(ref, int(m)), "producer": producerKey(one, a), "late": lateKey(ref, int(m)), "parked": parkedKey(ref, int(m)),
+		"effect": effectKey(one, m, a), "artifact": artifactKey(one, a2a.ArtifactID(a)), "rejection": rejectedKey(ref, int(m)), "producer": producerKey(one, a), "late": lateKey(ref, int(m)), "act": actKey(ref, int(m)), "parked": parkedKey(ref, int(m)),
 		"expiry": expiryKey(ref), "list": {updatePartition(a, shard(3)), statusPlace(time.Unix(int64(m), 0), a2a.TaskID(b))},
 		"context": {contextPartition(a, b), ""}, "due": {"", dueSort(time.Unix(int64(m), 0), ref)},
 		"endpoint": endpointKey(one, a), "secret": secretKey(a), "delivery": {deliveryShard(ref, a), deliverySort(time.Unix(int64(m), 0), ref, a)},
@@ -41,7 +41,7 @@ func FuzzKeys(f *testing.F) {
 		for kind, k := range first {
 			same := map[string]bool{
 				"head": a == c && b == d, "submission": a == c && b == d, "receipt": a == c && b == d, "expiry": a == c && b == d, "context": a == c && b == d,
-				"entry": a == c && b == d && m == n, "rejection": a == c && b == d && m == n, "parked": a == c && b == d && m == n, "late": a == c && b == d && m == n, "producer": a == c, "list": a == c && b == d && m == n, "due": a == c && b == d && m == n,
+				"entry": a == c && b == d && m == n, "rejection": a == c && b == d && m == n, "parked": a == c && b == d && m == n, "late": a == c && b == d && m == n, "act": a == c && b == d && m == n, "producer": a == c, "list": a == c && b == d && m == n, "due": a == c && b == d && m == n,
 				"chunk": a+b == c+d && m == n, "effect": a == c && m == n, "artifact": a == c, "endpoint": a == c, "secret": a == c, "delivery": a == c && b == d && m == n,
 			}[kind]
 			if (k == second[kind]) != same {

@@ -26,7 +26,7 @@ const maxRemoved = 25
 // head fails. It says what the purge has to know at its end, and when the task expired,
 // by which it is found until then.
 var strippedNames = append(slices.DeleteFunc(slices.Clone(headNames), func(name string) bool { return name == keyName || name == expiresName }),
-	rejectionsName, incidentsName, hitsName, lateName, updateName, contextName, statusName)
+	rejectionsName, incidentsName, hitsName, lateName, actsName, updateName, contextName, statusName)
 
 // purgeOf reads what is left of a head.
 func purgeOf(ref lifecycle.Ref, it item) (ledger.Purge, error) {

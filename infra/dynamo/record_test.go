@@ -59,7 +59,7 @@ func TestRecords(t *testing.T) {
 		record any
 	}{
 		{headLayout, &lifecycle.Head{}}, {entryLayout, &lifecycle.Entry{}}, {plainLayout, &lifecycle.Effect{}}, {artifactLayout, &lifecycle.Artifact{}},
-		{receiptLayout, &ledger.Receipt{}}, {plainLayout, &ledger.Rejected{}}, {plainLayout, &ledger.KeyNote{}}, {chunkLayout, &ledger.ChunkReceipt{}}, {plainLayout, &lifecycle.CancelMark{}},
+		{receiptLayout, &ledger.Receipt{}}, {plainLayout, &ledger.Rejected{}}, {plainLayout, &ledger.Acted{}}, {plainLayout, &ledger.KeyNote{}}, {chunkLayout, &ledger.ChunkReceipt{}}, {plainLayout, &lifecycle.CancelMark{}},
 		{endpointLayout, &ledger.Endpoint{}}, {deliveryLayout, &ledger.Delivery{}},
 	} {
 		want := reflect.ValueOf(c.record).Elem()
@@ -71,7 +71,7 @@ func TestRecords(t *testing.T) {
 		if names := c.layout.names(want.Interface()); len(names) != len(it) {
 			t.Errorf("%s: %d attributes of the names %q", want.Type(), len(it), names)
 		}
-		for _, name := range []string{partitionName, sortName, updateName, contextName, statusName, dueName, dueSortName, ttlName, rejectionsName, incidentsName, hitsName} {
+		for _, name := range []string{partitionName, sortName, updateName, contextName, statusName, dueName, dueSortName, ttlName, rejectionsName, incidentsName, hitsName, lateName, actsName} {
 			if it[name] != nil {
 				t.Errorf("%s: attribute %s belongs to the key or to an index", want.Type(), name)
 			}
@@ -150,7 +150,7 @@ func TestHeadItemSize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, counter := range []string{rejectionsName, incidentsName, hitsName} {
+		for _, counter := range []string{rejectionsName, incidentsName, hitsName, lateName, actsName} {
 			it[counter] = number(9_999)
 		}
 		size := itemSize(it)

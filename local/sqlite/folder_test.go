@@ -249,7 +249,13 @@ func TestMigrationOfEach(t *testing.T) {
 		if r, err := l.Receipt(t.Context(), c.Head.Ref(), "worker", "late"); err != nil || r != refusal.Receipt {
 			t.Errorf("version %d: the receipt is %+v (%v)", version, r, err)
 		}
-		if n, err := l.Counts(t.Context(), c.Head.Ref()); err != nil || n.Quarantined != 1 || n.Rejections != 1 {
+		if err := l.Act(t.Context(), c.Head.Ref(), ledger.Acted{By: "key:night", Action: ledger.ActionExport}); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := l.Acts(t.Context(), c.Head.Ref()); err != nil || len(all) != 1 {
+			t.Errorf("version %d: the acts are %+v (%v)", version, all, err)
+		}
+		if n, err := l.Counts(t.Context(), c.Head.Ref()); err != nil || n != (ledger.Counts{Rejections: 1, Quarantined: 1, Acts: 1}) {
 			t.Errorf("version %d: the counts are %+v (%v)", version, n, err)
 		}
 		wantPositions(t, l)
@@ -274,8 +280,11 @@ func wantKeyKnown(t *testing.T, l *Ledger, c ledger.Creation) {
 func old(t *testing.T, dir string, version int) ledger.Creation {
 	t.Helper()
 	c := benchTask(lifecycle.Ref{Tenant: "local", Task: a2a.NewTaskID()})
-	p, err := prepareCreation(c)
 	c.Key = &ledger.Key{Tenant: "local", Hash: lifecycle.DigestBytes([]byte(c.Head.Task))}
+	if version >= 5 { // from then on heads know their keys
+		c.Head.Key = c.Key.Hash
+	}
+	p, err := prepareCreation(c)
 	note := fmt.Appendf(nil, `{"task":%q,"requestDigest":"","op":"op"}`, c.Head.Task)
 	if err != nil {
 		t.Fatal(err)
@@ -337,6 +346,7 @@ func TestMigrationsAreKept(t *testing.T) {
 		"08cee658b839f765a120607506d8511c92f12ed75f76281d9e1167fbaa1240b2",
 		"c470fa83ee62d0756e723b2f3bd402574abfac6c70c2d9c681787d58fa9d4602",
 		"05451959a96f8b8d69cc5f54fafe4930b9182ba156ee6a32e6f33ca5a684b2c7",
+		"7a44a0dca7a33a2684f33fac7b1f2b10483118b76c9c5aec3e1c467607ee18fe",
 	}
 	list := migrations()
 	if len(list) != len(released) {

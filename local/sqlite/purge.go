@@ -34,6 +34,7 @@ var belongings = [...]belonging{
 	{table: "producers", key: []string{"task", "producer"}},
 	{table: "rejections", key: []string{"task", "number"}},
 	{table: "quarantine", key: []string{"task", "number"}},
+	{table: "acts", key: []string{"task", "number"}},
 	{table: "effects", key: []string{"task", "visit", "name"}},
 }
 

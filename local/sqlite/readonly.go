@@ -21,6 +21,7 @@ type reads interface {
 	Artifacts(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Artifact, error)
 	Rejections(ctx context.Context, ref lifecycle.Ref) ([]ledger.Rejected, error)
 	Quarantine(ctx context.Context, ref lifecycle.Ref) ([]ledger.Quarantined, error)
+	Acts(ctx context.Context, ref lifecycle.Ref) ([]ledger.Acted, error)
 	Counts(ctx context.Context, ref lifecycle.Ref) (ledger.Counts, error)
 	EffectList(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Effect, error)
 	EndpointList(ctx context.Context, ref lifecycle.Ref) ([]ledger.Endpoint, error)

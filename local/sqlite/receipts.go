@@ -130,10 +130,10 @@ func (l *Ledger) Rejections(ctx context.Context, ref lifecycle.Ref) ([]ledger.Re
 
 // Counts implements ledger.Tasks.
 func (l *Ledger) Counts(ctx context.Context, ref lifecycle.Ref) (ledger.Counts, error) {
-	const counts = `SELECT rejections, incidents, hits, quarantined FROM tasks WHERE tenant = ? AND task = ?`
+	const counts = `SELECT rejections, incidents, hits, quarantined, acts FROM tasks WHERE tenant = ? AND task = ?`
 	var c ledger.Counts
 	found, err := l.pool.queryRow(ctx, counts, func(row *sqlite3.Stmt) error {
-		c = ledger.Counts{Rejections: row.ColumnInt(0), Incidents: row.ColumnInt(1), Hits: row.ColumnInt(2), Quarantined: row.ColumnInt(3)}
+		c = ledger.Counts{Rejections: row.ColumnInt(0), Incidents: row.ColumnInt(1), Hits: row.ColumnInt(2), Quarantined: row.ColumnInt(3), Acts: row.ColumnInt(4)}
 		return nil
 	}, ref.Tenant, string(ref.Task))
 	if err == nil && !found {

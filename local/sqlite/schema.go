@@ -13,7 +13,9 @@ type migration string
 
 // migrations is the whole history of the schema: the file's version is how many
 // of them it has seen. A migration that was released is never edited.
-func migrations() []migration { return []migration{schema1, schema2, schema3, schema4, schema5} }
+func migrations() []migration {
+	return []migration{schema1, schema2, schema3, schema4, schema5, schema6}
+}
 
 const schema1 migration = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -219,6 +221,18 @@ CREATE INDEX keys_forget ON keys (forget_at) WHERE forget_at IS NOT NULL;
 UPDATE tasks SET head = CAST(json_set(CAST(head AS TEXT), '$.ky', k.hash) AS BLOB)
 	FROM (SELECT tenant, hash, json_extract(CAST(note AS TEXT), '$.task') AS task FROM keys) k
 	WHERE tasks.tenant = k.tenant AND tasks.task = k.task;
+`
+
+// schema6 adds what operators did.
+const schema6 migration = `
+CREATE TABLE acts (
+	task   INTEGER NOT NULL,
+	number INTEGER NOT NULL,
+	record BLOB NOT NULL,
+	PRIMARY KEY (task, number)
+) WITHOUT ROWID;
+
+ALTER TABLE tasks ADD COLUMN acts INTEGER NOT NULL DEFAULT 0;
 `
 
 // migrate runs, as one transaction, what the file has not seen.

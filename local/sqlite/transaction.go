@@ -168,6 +168,7 @@ type statements struct {
 	selectRejections, insertRejection, countRejected *sqlite3.Stmt
 	selectReceipt, selectProducer, upsertProducer    *sqlite3.Stmt
 	insertQuarantined, countQuarantined              *sqlite3.Stmt
+	selectActs, insertAct, countAct                  *sqlite3.Stmt
 	selectEffect, upsertEffect                       *sqlite3.Stmt
 	selectParked, upsertToken, upsertAnswered        *sqlite3.Stmt
 	insertEndpoint, updateEndpoint, deleteEndpoint   *sqlite3.Stmt
@@ -210,6 +211,9 @@ func (s *statements) prepare(conn *sqlite3.Conn) error {
 		{&s.upsertProducer, `INSERT INTO producers (task, producer, seq, event) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq, event = excluded.event`},
 		{&s.insertQuarantined, `INSERT INTO quarantine (task, number, record, payload) VALUES (?, ?, ?, ?)`},
 		{&s.countQuarantined, `UPDATE tasks SET quarantined = quarantined + 1 WHERE row = ?`},
+		{&s.selectActs, `SELECT acts FROM tasks WHERE row = ?`},
+		{&s.insertAct, `INSERT INTO acts (task, number, record) VALUES (?, ?, ?)`},
+		{&s.countAct, `UPDATE tasks SET acts = acts + 1 WHERE row = ?`},
 		{&s.selectEffect, `SELECT revision FROM effects WHERE task = ? AND visit = ? AND name = ?`},
 		{&s.upsertEffect, `INSERT INTO effects (task, visit, name, revision, record, result) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET revision = excluded.revision, record = excluded.record, result = excluded.result`},

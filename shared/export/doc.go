@@ -10,6 +10,7 @@
 //	effect     the record of each outside call, with its evidence       (operators only)
 //	rejection  each command that was refused, as far as they are kept   (operators only)
 //	quarantine what came after a cancellation, by digest                (operators only)
+//	act        what operators did about the task, and who did it        (operators only)
 //	endpoint   each webhook and its attempts, without address or secret (operators only)
 //	head       lease, fence, generation, pause, and for operators the counters
 //	policy     the document that the task was accepted under, where it is at hand

@@ -136,7 +136,7 @@ func (f *file) reseal() {
 		}
 		counts := map[export.Kind]*int{
 			export.KindHeader: &t.Counts.Header, export.KindEntry: &t.Counts.Entry, export.KindArtifact: &t.Counts.Artifact, export.KindEffect: &t.Counts.Effect,
-			export.KindPolicy: &t.Counts.Policy, export.KindSettled: &t.Counts.Settled, export.KindRejection: &t.Counts.Rejection, export.KindLate: &t.Counts.Late, export.KindEndpoint: &t.Counts.Endpoint, export.KindHead: &t.Counts.Head,
+			export.KindPolicy: &t.Counts.Policy, export.KindSettled: &t.Counts.Settled, export.KindRejection: &t.Counts.Rejection, export.KindLate: &t.Counts.Late, export.KindAct: &t.Counts.Act, export.KindEndpoint: &t.Counts.Endpoint, export.KindHead: &t.Counts.Head,
 		}
 		*counts[l.Kind]++
 	}

@@ -280,6 +280,12 @@ func quarantined(d *desk) {
 	d.must(lifecycle.RequestCancel{Principal: "p-hash"}, "")
 	d.late("w-1")
 	d.late("w-2")
+	for _, a := range []ledger.Acted{
+		{At: d.now, By: "key:night", Action: ledger.ActionResume, Refused: "the task has ended"},
+		{At: d.now, By: "key:night", Action: ledger.ActionExport, Detail: "<b>for the record</b>"},
+	} {
+		d.ok(d.ledger.Act(d.t.Context(), d.ref, a))
+	}
 }
 
 // late brings output after a cancellation.

@@ -36,6 +36,7 @@ const (
 	KindEffect    Kind = "effect"
 	KindRejection Kind = "rejection"
 	KindLate      Kind = "quarantine"
+	KindAct       Kind = "act"
 	KindEndpoint  Kind = "endpoint"
 	KindHead      Kind = "head"
 	KindPolicy    Kind = "policy"
@@ -43,7 +44,7 @@ const (
 	KindTrailer   Kind = "trailer"
 )
 
-var kinds = []Kind{KindHeader, KindEntry, KindArtifact, KindEffect, KindRejection, KindLate, KindEndpoint, KindHead, KindPolicy, KindSettled, KindTrailer}
+var kinds = []Kind{KindHeader, KindEntry, KindArtifact, KindEffect, KindRejection, KindLate, KindAct, KindEndpoint, KindHead, KindPolicy, KindSettled, KindTrailer}
 
 // Line is one line: a kind and the member of that name.
 type Line struct {
@@ -54,6 +55,7 @@ type Line struct {
 	Effect    *Effect             `json:"effect,omitempty"`
 	Rejection *ledger.Rejected    `json:"rejection,omitempty"`
 	Late      *Late               `json:"quarantine,omitempty"`
+	Act       *ledger.Acted       `json:"act,omitempty"`
 	Endpoint  *Endpoint           `json:"endpoint,omitempty"`
 	Head      *Head               `json:"head,omitempty"`
 	Policy    *Policy             `json:"policy,omitempty"`
@@ -65,7 +67,7 @@ type Line struct {
 func (l Line) whole() bool {
 	members := map[Kind]bool{
 		KindHeader: l.Header != nil, KindEntry: l.Entry != nil, KindPolicy: l.Policy != nil, KindArtifact: l.Artifact != nil, KindEffect: l.Effect != nil, KindSettled: l.Settled != nil,
-		KindRejection: l.Rejection != nil, KindLate: l.Late != nil, KindEndpoint: l.Endpoint != nil, KindHead: l.Head != nil, KindTrailer: l.Trailer != nil,
+		KindRejection: l.Rejection != nil, KindLate: l.Late != nil, KindAct: l.Act != nil, KindEndpoint: l.Endpoint != nil, KindHead: l.Head != nil, KindTrailer: l.Trailer != nil,
 	}
 	there := 0
 	for _, is := range members {
@@ -175,6 +177,7 @@ type Counts struct {
 	Effect    int `json:"effect"`
 	Rejection int `json:"rejection"`
 	Late      int `json:"quarantine"`
+	Act       int `json:"act,omitempty"`
 	Endpoint  int `json:"endpoint"`
 	Head      int `json:"head"`
 	Policy    int `json:"policy"`
@@ -200,6 +203,8 @@ func (c *Counts) add(k Kind) {
 		c.Rejection++
 	case KindLate:
 		c.Late++
+	case KindAct:
+		c.Act++
 	case KindEndpoint:
 		c.Endpoint++
 	case KindHead:

@@ -198,6 +198,11 @@ func skilled() []mutation {
 			late := []byte(`{"kind":"quarantine","quarantine":{"at":"2026-03-02T09:00:00Z","producer":"p","eventId":"e","digest":"d","bytes":1}}`)
 			f.lines = slices.Insert(f.lines, f.at(export.KindEndpoint, 0), late)
 		})},
+		{"an operator's action that nobody counted", "I4", sealed(func(f *file) {
+			act := []byte(`{"kind":"act","act":{"at":"2026-03-02T09:00:00Z","by":"key:night","action":"cancel"}}`)
+			f.lines = slices.Insert(f.lines, f.at(export.KindEndpoint, 0), act)
+		})},
+		{"an operator's action dropped", "I4", sealed(func(f *file) { f.edit(export.KindHead, 0, `"quarantined":0`, `"quarantined":0,"acts":1`) })},
 		{"a task that moved backwards", "I3", sealed(func(f *file) { f.edit(export.KindHead, 0, `"counts":`, `"moved":{"seq":3,"fence":1},"counts":`) })},
 	}
 }

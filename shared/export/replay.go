@@ -22,6 +22,7 @@ type Replayed struct {
 	Effects   []Effect
 	Rejected  []ledger.Rejected
 	Late      []Late
+	Acts      []ledger.Acted
 	Endpoints []Endpoint
 	// Terms are what was recorded of the policy, nil for nothing; Policy is its document,
 	// if the export has it.
@@ -80,7 +81,7 @@ func Read(r io.Reader, blobURL func(lifecycle.Digest) string) (*Replayed, Report
 	if err := v.read(r); err != nil {
 		return nil, v.report, err
 	}
-	p.Header, p.Head, p.Rejected = v.report.Header, v.report.Head, v.rejected
+	p.Header, p.Head, p.Rejected, p.Acts = v.report.Header, v.report.Head, v.rejected, v.acts
 	p.Head.HeadFields = HeadFields(restored(v.task.Head, v.report.Head.Head()))
 	if p.view != nil {
 		p.Task = p.view.Task()

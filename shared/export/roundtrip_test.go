@@ -42,7 +42,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		caller := d.exported(export.Caller)
 		sound(t, fmt.Sprint("seed ", seed, ", for its caller"), caller)
-		for _, kind := range []string{"effect", "settlement", "rejection", "quarantine", "endpoint"} {
+		for _, kind := range []string{"effect", "settlement", "rejection", "quarantine", "act", "endpoint"} {
 			if bytes.Contains(caller, []byte(`{"kind":"`+kind+`"`)) || bytes.Contains(caller, []byte(`"counts":{"rejections"`)) {
 				t.Fatalf("seed %d: a caller's export has %s", seed, kind)
 			}
@@ -55,7 +55,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("no task ended in %s", s)
 		}
 	}
-	if len(lines) != 11 {
+	if len(lines) != 12 {
 		t.Errorf("%d kinds of lines: %v", len(lines), lines)
 	}
 }

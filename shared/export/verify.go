@@ -79,6 +79,7 @@ type verifier struct {
 	effects   []located[Effect]
 	rejected  []ledger.Rejected
 	late      []located[Late]
+	acts      []ledger.Acted
 	// record is what was recorded of the policy, and the end; settlement is the line.
 	record     settling
 	settlement located[*policy.Settlement]
@@ -146,6 +147,8 @@ func (v *verifier) take(raw []byte, ended bool) error {
 		v.rejected = append(v.rejected, *l.Rejection)
 	case KindLate:
 		v.late = append(v.late, located[Late]{v.line, *l.Late})
+	case KindAct:
+		v.acts = append(v.acts, *l.Act)
 	case KindEndpoint:
 		v.endpoints = append(v.endpoints, located[Endpoint]{v.line, *l.Endpoint})
 	case KindHead:
@@ -169,7 +172,7 @@ func (v *verifier) place(k Kind) error {
 		return fmt.Errorf("a line of kind %s after one of kind %s: it was moved or repeated", k, kinds[v.rank-1])
 	}
 	v.rank = rank
-	if v.report.Header.Scope == Caller && (k == KindEffect || k == KindSettled || k == KindRejection || k == KindLate || k == KindEndpoint) {
+	if v.report.Header.Scope == Caller && (k == KindEffect || k == KindSettled || k == KindRejection || k == KindLate || k == KindAct || k == KindEndpoint) {
 		return fmt.Errorf("a line of kind %s in an export for a caller", k)
 	}
 	if f := v.report.Header.Format; f > 0 && f < settled && (k == KindPolicy || k == KindSettled) {

@@ -168,6 +168,9 @@ func (v *verifier) checkCounts() {
 	if len(v.late) > 0 && v.folding && v.task.State != lifecycle.Canceled && v.report.Head.Moved == nil {
 		v.brokenAt(v.late[0].line, "I2", "late output is kept of a task that is %s: only what comes after a cancellation is", v.task.State)
 	}
+	if acts := len(v.acts); acts > c.Acts || acts < min(c.Acts, lifecycle.MaxActs) && v.report.Head.Moved == nil {
+		v.brokenAt(v.headLine, "I4", "%d actions of operators are kept of %d that were counted", acts, c.Acts)
+	}
 	if incidents > c.Incidents || c.Incidents > c.Rejections {
 		v.brokenAt(v.headLine, "I6", "%d incidents are kept of %d that were counted, in %d rejections", incidents, c.Incidents, c.Rejections)
 	}

@@ -28,6 +28,7 @@ type Source interface {
 	Counts(ctx context.Context, ref lifecycle.Ref) (ledger.Counts, error)
 	EffectList(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Effect, error)
 	Quarantine(ctx context.Context, ref lifecycle.Ref) ([]ledger.Quarantined, error)
+	Acts(ctx context.Context, ref lifecycle.Ref) ([]ledger.Acted, error)
 	EndpointList(ctx context.Context, ref lifecycle.Ref) ([]ledger.Endpoint, error)
 }
 
@@ -166,7 +167,7 @@ type beside struct {
 	counts *ledger.Counts
 	// settlement is of these effects; nil while the task lives, and for callers.
 	settlement *policy.Settlement
-	// steady says that nothing was refused while the rejections were read.
+	// steady says that nothing was refused, and no operator acted, while this was read.
 	steady bool
 	// seq is how far the artifacts are. A ledger may show them a moment before the head
 	// that came with them.
@@ -215,6 +216,14 @@ func readBeside(ctx context.Context, src Source, ref lifecycle.Ref, scope Scope,
 	for _, q := range late {
 		b.lines = append(b.lines, Line{Kind: KindLate, Late: &Late{At: q.At.UTC(), Producer: q.Producer, EventID: q.EventID, Digest: q.Digest, Bytes: q.Bytes}})
 	}
+	acts, err := src.Acts(ctx, ref)
+	if err != nil {
+		return b, err
+	}
+	for _, a := range acts {
+		a.At = a.At.UTC()
+		b.lines = append(b.lines, Line{Kind: KindAct, Act: &a})
+	}
 	endpoints, err := src.EndpointList(ctx, ref)
 	if err != nil {
 		return b, err
@@ -223,7 +232,7 @@ func readBeside(ctx context.Context, src Source, ref lifecycle.Ref, scope Scope,
 		b.lines = append(b.lines, Line{Kind: KindEndpoint, Endpoint: withoutSecrets(e)})
 	}
 	counts, err := src.Counts(ctx, ref)
-	b.counts, b.steady = &counts, counts.Rejections == before.Rejections && counts.Quarantined == before.Quarantined
+	b.counts, b.steady = &counts, counts.Rejections == before.Rejections && counts.Quarantined == before.Quarantined && counts.Acts == before.Acts
 	return b, err
 }
 

@@ -115,6 +115,8 @@ type Counts struct {
 	// Quarantined counts output of outside producers that came after the task was
 	// canceled.
 	Quarantined int `json:"quarantined"`
+	// Acts counts what operators did.
+	Acts int `json:"acts,omitempty"`
 }
 
 // Token is the callback token of one attempt of an execution that waits.

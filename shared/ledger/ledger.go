@@ -82,6 +82,12 @@ type Tasks interface {
 	Reject(ctx context.Context, ref lifecycle.Ref, r Rejected) error
 	// Rejections reads what was kept, oldest first. An unknown task has none.
 	Rejections(ctx context.Context, ref lifecycle.Ref) ([]Rejected, error)
+	// Act keeps beside the task what an operator did, up to lifecycle.MaxActs, and
+	// counts it. It never changes the folded head, and takes ended tasks as well.
+	// ErrNotFound: there is no such task.
+	Act(ctx context.Context, ref lifecycle.Ref, a Acted) error
+	// Acts reads what was kept, oldest first. An unknown task has none.
+	Acts(ctx context.Context, ref lifecycle.Ref) ([]Acted, error)
 	// Counts reads the counters beside the head. ErrNotFound: there is no such task.
 	Counts(ctx context.Context, ref lifecycle.Ref) (Counts, error)
 	// Watch returns when the task may have entries after a sequence, or with the

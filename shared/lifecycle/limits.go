@@ -64,6 +64,15 @@ const (
 	// MaxEffectTerms bounds the effects that a policy names: its terms are in the first
 	// entry of every task.
 	MaxEffectTerms = 32
+	// MaxActs bounds what is kept of operators' actions on one task, of which there are a
+	// handful; later ones are only counted.
+	MaxActs = 200
+	// MaxOperatorBytes bounds an operator's name: a principal's 128 bytes, and how it was
+	// proven.
+	MaxOperatorBytes = 160
+	// MaxDetailBytes bounds what an operator says about an action: an effect's name, and
+	// a reason of a few sentences.
+	MaxDetailBytes = 1 << 10
 	// MaxRejections bounds the rejections that are kept for one task; later ones
 	// are only counted.
 	MaxRejections = 100

@@ -94,6 +94,14 @@ func (l *faultyLedger) Rejections(ctx context.Context, ref lifecycle.Ref) ([]led
 	return read(ctx, l.faults, Call{Method: "Rejections", Ref: ref}, func(ctx context.Context) ([]ledger.Rejected, error) { return l.inner.Rejections(ctx, ref) })
 }
 
+func (l *faultyLedger) Act(ctx context.Context, ref lifecycle.Ref, a ledger.Acted) error {
+	return write(ctx, l.faults, Call{Method: "Act", Ref: ref}, func(ctx context.Context) error { return l.inner.Act(ctx, ref, a) }, nil)
+}
+
+func (l *faultyLedger) Acts(ctx context.Context, ref lifecycle.Ref) ([]ledger.Acted, error) {
+	return read(ctx, l.faults, Call{Method: "Acts", Ref: ref}, func(ctx context.Context) ([]ledger.Acted, error) { return l.inner.Acts(ctx, ref) })
+}
+
 func (l *faultyLedger) Counts(ctx context.Context, ref lifecycle.Ref) (ledger.Counts, error) {
 	return read(ctx, l.faults, Call{Method: "Counts", Ref: ref}, func(ctx context.Context) (ledger.Counts, error) { return l.inner.Counts(ctx, ref) })
 }

@@ -33,6 +33,7 @@ type record struct {
 	producers  map[string]ledger.ProducerMark
 	rejections []ledger.Rejected
 	late       []ledger.Quarantined
+	acts       []ledger.Acted
 	counts     ledger.Counts
 	effects    map[effectName]lifecycle.Effect
 	parked     map[int]ledger.Parked

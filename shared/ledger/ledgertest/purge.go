@@ -69,6 +69,7 @@ func (d *desk) full(ctx context.Context, key *ledger.Key) (lifecycle.Ref, error)
 		do(nil, fmt.Errorf("late output: %w", err))
 	}
 	do(nil, d.ledger.Hit(ctx, ref, worker, "late"))
+	do(nil, d.ledger.Act(ctx, ref, ledger.Acted{At: lifecycle.Millis(d.clock.Now()), By: "key:night", Action: ledger.ActionExport}))
 	return ref, failed
 }
 
@@ -114,6 +115,8 @@ func (d *desk) nothingOf(ctx context.Context, ref lifecycle.Ref) error {
 	empty("rejections", len(refused), err)
 	late, err := d.ledger.Quarantine(ctx, ref)
 	empty("quarantined outputs", len(late), err)
+	acts, err := d.ledger.Acts(ctx, ref)
+	empty("operators' acts", len(acts), err)
 	endpoints, err := d.ledger.EndpointList(ctx, ref)
 	empty("endpoints", len(endpoints), err)
 	m, err := d.ledger.Producer(ctx, ref, worker)

@@ -32,6 +32,7 @@ func topics() []topic {
 		{"coordinates", coordinateTests},
 		{"quarantine", quarantineTests},
 		{"rejections", rejectionTests},
+		{"acts", actTests},
 		{"watch", watchTests},
 		{"effects", effectTests},
 		{"tokens", tokenTests},

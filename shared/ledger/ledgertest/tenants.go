@@ -32,6 +32,7 @@ func (b *bench) rich() lifecycle.Task {
 	late.Late = &ledger.Quarantined{Producer: worker, EventID: "m-0", Payload: []byte(`"late"`)}
 	b.ok(b.ledger.Refuse(b.ctx, t.Ref(), late))
 	b.ok(b.ledger.Reject(b.ctx, t.Ref(), b.refused(1, lifecycle.FenceLost)))
+	b.ok(b.ledger.Act(b.ctx, t.Ref(), b.act(0, ledger.ActionExport)))
 	_, err = b.ledger.Park(b.ctx, t.Ref(), 1, ledger.Token{Value: "token", Generation: 1})
 	b.ok(err)
 	b.put(t.Ref(), b.endpoint("endpoint"))
@@ -67,6 +68,8 @@ func (b *bench) answers(ref lifecycle.Ref) map[string]string {
 	note("Quarantine", len(late), err)
 	rejections, err := l.Rejections(b.ctx, ref)
 	note("Rejections", len(rejections), err)
+	acts, err := l.Acts(b.ctx, ref)
+	note("Acts", len(acts), err)
 	counts, err := l.Counts(b.ctx, ref)
 	note("Counts", counts, err)
 	_, err = l.Effect(b.ctx, ref, 1, "effect")
@@ -116,6 +119,7 @@ func tenantWrites(b *bench) {
 			"Hit":         l.Hit(b.ctx, foreign, "client", "event"),
 			"Reject":      l.Reject(b.ctx, foreign, b.refused(2, lifecycle.FenceLost)),
 			"Refuse":      l.Refuse(b.ctx, foreign, b.refusal(3, lifecycle.FenceLost)),
+			"Act":         l.Act(b.ctx, foreign, b.act(1, ledger.ActionCancel)),
 			"Intend":      l.Intend(b.ctx, foreign, effect),
 			"PutEndpoint": l.PutEndpoint(b.ctx, foreign, b.endpoint("endpoint")),
 			"Want":        l.Want(b.ctx, foreign, "endpoint", 9, b.clock.Now()),
