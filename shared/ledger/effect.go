@@ -53,10 +53,18 @@ func (a *Authority) SettleCall(ctx context.Context, ref lifecycle.Ref, visit uin
 	})
 }
 
-// SettleEffect records what an operator found out about an effect.
-func (a *Authority) SettleEffect(ctx context.Context, ref lifecycle.Ref, visit uint64, name string, state lifecycle.EffectState, result json.RawMessage, evidence string) error {
+// SettleDoubt records what an operator found out about an effect in doubt, whose
+// record had a revision when the operator saw it. ErrEffectChanged: it has another one
+// by now.
+func (a *Authority) SettleDoubt(ctx context.Context, ref lifecycle.Ref, visit uint64, name string, seen uint64, state lifecycle.EffectState, result json.RawMessage, evidence string) error {
 	return a.settle(ctx, ref, visit, name, func(prev lifecycle.Effect) (lifecycle.Effect, error) {
-		return lifecycle.SettleEffect(prev, state, result, evidence, a.Now())
+		if prev.Revision == seen+1 && prev.State == state && prev.Evidence == evidence {
+			return prev, nil // one's own write, whose answer was lost
+		}
+		if prev.Revision != seen {
+			return prev, ErrEffectChanged
+		}
+		return lifecycle.SettleDoubt(prev, state, result, evidence, a.Now())
 	})
 }
 

@@ -165,6 +165,41 @@ func TestLostMark(t *testing.T) {
 	}
 }
 
+// What an operator says of an effect survives a lost answer as well, and is said of the record that was seen.
+func TestLostDoubt(t *testing.T) {
+	for name, fault := range twiceOrLost {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, ledgertest.Plans(ledgertest.On("Settle", fault, 1)), func(k *kit) {
+				held := k.working()
+				until := k.clock.Now().Add(lease)
+				_, err := k.faulty.BeginEffect(k.ctx, k.ref, lifecycle.EffectRequest{
+					Visit: 1, Name: "pay", Policy: lifecycle.PolicyHold, RequestDigest: "digest", Holder: held.Holder, Fence: held.Fence, CallUntil: until,
+				})
+				k.must(err)
+				settle := func(seen uint64, state lifecycle.EffectState, why string) error {
+					return k.faulty.SettleDoubt(k.ctx, k.ref, 1, "pay", seen, state, nil, why)
+				}
+				if err := settle(1, lifecycle.EffectFailed, "asked"); !lifecycle.RejectedFor(err, lifecycle.NotDue) {
+					t.Fatalf("while it may be called: %v", err)
+				}
+				k.clock.Advance(lease)
+				k.must(settle(1, lifecycle.EffectFailed, "asked"))
+				e, err := k.memory.Effect(k.ctx, k.ref, 1, "pay")
+				k.must(err)
+				k.equal("the state", e.State, lifecycle.EffectFailed)
+				k.equal("the revision", e.Revision, uint64(2))
+				k.equal("the evidence", e.Evidence, "asked")
+				if err := settle(1, lifecycle.EffectFailed, "asked by another"); !errors.Is(err, ledger.ErrEffectChanged) {
+					t.Fatalf("of a record that has changed: %v", err)
+				}
+				if err := settle(2, lifecycle.EffectDone, "asked"); !lifecycle.RejectedFor(err, lifecycle.IllegalTransition) {
+					t.Fatalf("of an effect that is not in doubt: %v", err)
+				}
+			})
+		})
+	}
+}
+
 // An effect's intent and result survive lost answers: one intent, one call, one
 // result (I7, cases 21 and 22).
 func TestLostEffect(t *testing.T) {
@@ -180,7 +215,7 @@ func TestLostEffect(t *testing.T) {
 				d, err := k.faulty.BeginEffect(k.ctx, k.ref, req)
 				k.must(err)
 				k.equal("what to do", d.Act, lifecycle.ActCall)
-				k.must(k.faulty.SettleEffect(k.ctx, k.ref, 1, "pay", lifecycle.EffectDone, json.RawMessage(`"ok"`), "its own call"))
+				k.must(k.faulty.SettleCall(k.ctx, k.ref, 1, "pay", 1, lifecycle.EffectDone, json.RawMessage(`"ok"`), "its own call"))
 				e, err := k.memory.Effect(k.ctx, k.ref, 1, "pay")
 				k.must(err)
 				k.equal("the state", e.State, lifecycle.EffectDone)

@@ -146,7 +146,10 @@ type Restart struct {
 	Generation uint64
 	// HolderGone is proof that no process which could hold the lease is alive.
 	HolderGone bool
-	Grace      time.Duration
+	// EndWait ends a wait for another attempt, or for an effect that is held: an
+	// operator has seen to what it waited for. A sleep is the agent's, and stays.
+	EndWait bool
+	Grace   time.Duration
 }
 
 // Leave leaves a task that nobody holds to workers from outside.

@@ -249,6 +249,18 @@ func decideRestart(t Task, c Restart, now time.Time) (Decision, error) {
 	if t.Cancel != nil { // whoever was to meet it is gone
 		return canceled(t, *t.Cancel)
 	}
+	var events []Event
+	waits := t.NextAt.After(now)
+	if waits && c.EndWait {
+		if t.CheckpointSeq == t.Seq { // only a sleep moves on and waits in one entry
+			return Decision{}, reject(NotDue, "the task sleeps until %s, as its agent asked", t.NextAt.Format(time.RFC3339))
+		}
+		if int(t.Seq)+1 > MaxEntries-reservedEntries {
+			return Decision{}, reject(LimitReached, "the task has %d entries", t.Seq)
+		}
+		events = []Event{{Type: TypeWaiting, Wait: &Wait{Until: now, Attempt: t.Attempt, Reason: "an operator ended the wait"}}}
+		waits = false
+	}
 	after := t.Head
 	after.free()
 	after.Generation++
@@ -262,10 +274,10 @@ func decideRestart(t Task, c Restart, now time.Time) (Decision, error) {
 	}
 	after.Turns = 0
 	after.DueAt = now.Add(wait)
-	if t.NextAt.After(now) {
+	if waits {
 		after.DueAt = earlier(t.NextAt.Add(c.Grace), t.LifeEndsAt)
 	}
-	return Decision{After: after}, nil
+	return Decision{After: after, Events: events}, nil
 }
 
 // untakenWait is the grace of a generation behind so many that nobody took.

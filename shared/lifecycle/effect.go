@@ -150,6 +150,26 @@ func SettleCall(prev Effect, begun uint64, state EffectState, result json.RawMes
 	return SettleEffect(prev, state, result, evidence, now)
 }
 
+// SettleDoubt records what an operator has found out about an effect that is in
+// doubt: that it was done, with its result, or that nothing was done, so that it is
+// called again. It is said of the record that the operator has seen: while a call may
+// be out, and once somebody knows, there is nothing to say.
+func SettleDoubt(prev Effect, state EffectState, result json.RawMessage, evidence string, now time.Time) (Effect, error) {
+	switch {
+	case prev.State != EffectInDoubt && prev.State != EffectIntended:
+		return prev, reject(IllegalTransition, "effect %q is %s: nothing about it is in doubt", prev.Name, prev.State)
+	case prev.State == EffectIntended && now.Before(prev.CallUntil):
+		return prev, reject(NotDue, "effect %q may be called until %s", prev.Name, prev.CallUntil.Format(time.RFC3339))
+	case state != EffectDone && state != EffectFailed:
+		return prev, reject(IllegalTransition, "an operator settles an effect as done or as failed, not as %q", state)
+	case state == EffectDone && !json.Valid(result):
+		return prev, reject(InvalidContent, "the result of effect %q is what its step goes on with: it must be JSON", prev.Name)
+	case state == EffectFailed:
+		result = nil
+	}
+	return SettleEffect(prev, state, result, evidence, now)
+}
+
 // SettleEffect records what became of an effect. The result of a call is
 // accepted without the fence, for the call has happened; a recorded success is
 // never overwritten. A second, different result is a ConflictingContent

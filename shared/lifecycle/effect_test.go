@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -168,7 +169,51 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestSettleEffect: what is not a settlement is refused, and an operator's word counts whatever the revision.
+// TestSettleDoubt: an operator says what became of an effect that is in doubt, and of no other (case 19).
+func TestSettleDoubt(t *testing.T) {
+	d, err := lifecycle.DecideEffect("t-1", nil, lifecycle.EffectRequest{Visit: 1, Name: "pay", Policy: lifecycle.PolicyHold, CallUntil: start.Add(time.Second)}, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := start.Add(time.Second)
+	done := func(e lifecycle.Effect, at time.Time, result string) error {
+		_, err := lifecycle.SettleDoubt(e, lifecycle.EffectDone, []byte(result), "asked", at)
+		return err
+	}
+	doubt, err := lifecycle.SettleEffect(d.Next, lifecycle.EffectInDoubt, nil, "timeout", start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settled, err := lifecycle.SettleDoubt(doubt, lifecycle.EffectDone, []byte(`{"ref": 1}`), "asked", start)
+	if err != nil || settled.State != lifecycle.EffectDone || string(settled.Result) != `{"ref": 1}` || settled.Evidence != "asked" || settled.Revision != 3 {
+		t.Errorf("%+v, %v", settled, err)
+	}
+	notDone, err := lifecycle.SettleDoubt(d.Next, lifecycle.EffectFailed, []byte(`"ignored"`), "asked", later)
+	if err != nil || notDone.State != lifecycle.EffectFailed || notDone.Result != nil {
+		t.Errorf("%+v, %v", notDone, err)
+	}
+	for name, c := range map[string]struct {
+		err  error
+		want lifecycle.Reason
+	}{
+		"while its call may be out":   {done(d.Next, start, `1`), lifecycle.NotDue},
+		"when its caller is gone":     {done(d.Next, later, `1`), ""},
+		"when it is done":             {done(settled, later, `1`), lifecycle.IllegalTransition},
+		"when it was not done":        {done(notDone, later, `1`), lifecycle.IllegalTransition},
+		"with a result that is none":  {done(doubt, later, `done`), lifecycle.InvalidContent},
+		"with no result":              {done(doubt, later, ``), lifecycle.InvalidContent},
+		"with a result without bound": {done(doubt, later, `"`+strings.Repeat("x", lifecycle.MaxEffectResultBytes)+`"`), lifecycle.LimitReached},
+	} {
+		if c.want == "" && c.err != nil || c.want != "" && !lifecycle.RejectedFor(c.err, c.want) {
+			t.Errorf("%s: %v, want %q", name, c.err, c.want)
+		}
+	}
+	if _, err := lifecycle.SettleDoubt(doubt, lifecycle.EffectInDoubt, nil, "", later); !lifecycle.RejectedFor(err, lifecycle.IllegalTransition) {
+		t.Errorf("settled as in doubt: %v", err)
+	}
+}
+
+// TestSettleEffect: what is not a settlement is refused, and so is a result beyond the limit.
 func TestSettleEffect(t *testing.T) {
 	d, err := lifecycle.DecideEffect("t-1", nil, lifecycle.EffectRequest{Visit: 1, Name: "pay", Policy: lifecycle.PolicyHold, CallUntil: start.Add(time.Second)}, start)
 	if err != nil || d.Act != lifecycle.ActCall {
@@ -183,7 +228,7 @@ func TestSettleEffect(t *testing.T) {
 		t.Errorf("a result beyond the limit: %v", err)
 	}
 	if next, err := lifecycle.SettleEffect(d.Next, lifecycle.EffectFailed, nil, "operator", start); err != nil || next.State != lifecycle.EffectFailed || next.Revision != d.Next.Revision+1 {
-		t.Errorf("an operator's word: %+v, %v", next, err)
+		t.Errorf("%+v, %v", next, err)
 	}
 	if a, b := lifecycle.EffectKey("t-1", 1, "pay"), lifecycle.EffectKey("t-1", 2, "pay"); a == b {
 		t.Errorf("two visits share the key %s", a)

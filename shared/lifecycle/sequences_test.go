@@ -140,7 +140,7 @@ func (t *tape) command(b *book, now time.Time) (lifecycle.Command, lifecycle.Sou
 		}
 		return lifecycle.Expire{}, src
 	case 12:
-		return lifecycle.Restart{HolderGone: t.once(2), Grace: grace}, src
+		return lifecycle.Restart{HolderGone: t.once(2), EndWait: t.once(3), Grace: grace}, src
 	case 13:
 		switch t.of(8) {
 		case 1:

@@ -60,7 +60,7 @@ func (s *story) command(w words) (lifecycle.Command, lifecycle.Source) {
 	case "expire":
 		return lifecycle.Expire{}, src
 	case "restart":
-		return lifecycle.Restart{HolderGone: w.flag("gone"), Grace: grace}, src
+		return lifecycle.Restart{HolderGone: w.flag("gone"), EndWait: w.flag("now"), Grace: grace}, src
 	case "leave":
 		return lifecycle.Leave{}, src
 	case "abandon":

@@ -206,6 +206,7 @@ func orders() []order {
 		}},
 		{"leave", always(lifecycle.Leave{})},
 		{"restart", always(lifecycle.Restart{Grace: grace})},
+		{"restart, the wait ended", always(lifecycle.Restart{EndWait: true, Grace: grace})},
 		{"restart, holder gone", always(lifecycle.Restart{HolderGone: true, Grace: grace})},
 		{"abandon", always(lifecycle.Abandon{Reason: "stuck"})},
 	}

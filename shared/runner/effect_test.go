@@ -115,7 +115,7 @@ func TestHeldEffectWaitsForAnOperator(t *testing.T) {
 			}
 			wait(out)
 		}
-		if err := d.auth.SettleEffect(t.Context(), d.ref, 1, "pay", lifecycle.EffectDone, []byte(`"by hand"`), "operator"); err != nil {
+		if err := d.auth.SettleDoubt(t.Context(), d.ref, 1, "pay", 2, lifecycle.EffectDone, []byte(`"by hand"`), "operator"); err != nil {
 			t.Fatal(err)
 		}
 		d.invoke(time.Minute)
