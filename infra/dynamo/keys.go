@@ -301,7 +301,7 @@ func statusSort(h lifecycle.Head) string {
 	if h.Terminal() && !h.ExpiresAt.IsZero() {
 		expires = instantText(h.ExpiresAt)
 	}
-	return statusPlace(h.StatusAt, h.Task) + separator + join(string(h.State), expires, h.Agent)
+	return statusPlace(h.StatusAt, h.Task) + separator + join(string(h.State), expires, h.Agent, strconv.Itoa(h.AgentVersion))
 }
 
 // never stands for the expiry of a task that has none.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,16 +32,22 @@ type status struct {
 	state   a2a.TaskState
 	expires time.Time
 	agent   string
+	version int // of the agent
 }
 
 func parseStatus(place string) (status, error) {
 	parts, err := split(place)
-	if err != nil || len(parts) != 5 {
+	if err != nil || len(parts) != 6 {
 		return status{}, fmt.Errorf("%q is no place in an index of tasks", place)
 	}
 	s := status{task: a2a.TaskID(parts[1]), state: a2a.TaskState(parts[2]), agent: parts[4]}
 	if s.at, err = parseInstant(parts[0]); err == nil && parts[3] != never {
 		s.expires, err = parseInstant(parts[3])
+	}
+	if err == nil {
+		if s.version, err = strconv.Atoi(parts[5]); err != nil {
+			err = fmt.Errorf("%q names no version: %w", place, err)
+		}
 	}
 	return s, err
 }
@@ -48,7 +55,7 @@ func parseStatus(place string) (status, error) {
 // selects says whether a query is for a task with this status. The span has seen
 // to tenant, conversation and time.
 func (s status) selects(q ledger.ListQuery) bool {
-	return (q.Agent == "" || q.Agent == s.agent) && (q.State == "" || q.State == s.state) &&
+	return (q.Agent == "" || q.Agent == s.agent) && (q.AgentVersion == 0 || q.AgentVersion == s.version) && (q.State == "" || q.State == s.state) &&
 		(s.expires.IsZero() || q.Now.IsZero() || s.expires.After(q.Now))
 }
 
@@ -163,7 +170,7 @@ func wanted(q ledger.ListQuery, h lifecycle.Head) bool {
 	if q.After != nil && latestFirst(q.After.StatusAt, h.StatusAt, q.After.Task, h.Task) >= 0 {
 		return false
 	}
-	return h.Tenant == q.Tenant && (q.Agent == "" || h.Agent == q.Agent) && (q.ContextID == "" || h.ContextID == q.ContextID) &&
+	return h.Tenant == q.Tenant && (q.Agent == "" || h.Agent == q.Agent) && (q.AgentVersion == 0 || h.AgentVersion == q.AgentVersion) && (q.ContextID == "" || h.ContextID == q.ContextID) &&
 		(q.State == "" || h.State == q.State) && !h.StatusAt.Before(q.Since) && !h.Expired(q.Now)
 }
 

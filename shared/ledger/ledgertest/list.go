@@ -141,7 +141,7 @@ func listMoved(b *bench) {
 }
 
 func listFilters(b *bench) {
-	other := b.submittedWith(func(c *lifecycle.Submit) { c.Agent = "other" }).Head
+	other := b.submittedWith(func(c *lifecycle.Submit) { c.Agent, c.AgentVersion = "other", 12 }).Head
 	b.clock.Advance(time.Second)
 	conversation := b.submittedWith(func(c *lifecycle.Submit) { c.ContextID = "another conversation" }).Head
 	b.clock.Advance(time.Second)
@@ -156,6 +156,9 @@ func listFilters(b *bench) {
 	}{
 		"all":              {func(*ledger.ListQuery) {}, all},
 		"by agent":         {func(q *ledger.ListQuery) { q.Agent = "other" }, all[3:]},
+		"by version":       {func(q *ledger.ListQuery) { q.AgentVersion = 12 }, all[3:]},
+		"another version":  {func(q *ledger.ListQuery) { q.AgentVersion = 1 }, all[:3]},
+		"by agent version": {func(q *ledger.ListQuery) { q.Agent, q.AgentVersion = "other", 1 }, nil},
 		"by conversation":  {func(q *ledger.ListQuery) { q.ContextID = "another conversation" }, all[2:3]},
 		"by state":         {func(q *ledger.ListQuery) { q.State = lifecycle.Working }, all[1:2]},
 		"submitted":        {func(q *ledger.ListQuery) { q.State = lifecycle.Submitted }, all[2:]},

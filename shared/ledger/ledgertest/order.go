@@ -23,7 +23,7 @@ func earliestFirst(a, b time.Time, x, y lifecycle.Ref) int {
 // selects says whether a query is for a task, paging aside.
 func selects(q ledger.ListQuery, h lifecycle.Head) bool {
 	return h.Tenant == q.Tenant &&
-		(q.Agent == "" || h.Agent == q.Agent) &&
+		(q.Agent == "" || h.Agent == q.Agent) && (q.AgentVersion == 0 || h.AgentVersion == q.AgentVersion) &&
 		(q.ContextID == "" || h.ContextID == q.ContextID) &&
 		(q.State == "" || h.State == q.State) &&
 		!h.StatusAt.Before(q.Since) && !h.Expired(q.Now)
