@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/export"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -122,28 +121,5 @@ func (s sheet) remedy(e lifecycle.Effect) string {
 			}
 		}
 	}
-	return remedy(e, s.task.Head.State.Terminal(), s.now)
-}
-
-func remedy(e lifecycle.Effect, ended bool, now time.Time) string {
-	switch {
-	case e.State == lifecycle.EffectDone:
-		return "nothing: the recorded result is the answer, it is never called again"
-	case e.State == lifecycle.EffectFailed && ended:
-		return "nothing: its call said that it did nothing, and the task has ended"
-	case e.State == lifecycle.EffectFailed:
-		return "it did nothing, and is called again when its step runs again"
-	case e.State == lifecycle.EffectIntended && now.Before(e.CallUntil):
-		return "its caller may still be calling: look again at " + instant(e.CallUntil)
-	case ended:
-		return "in doubt, and the task has ended: ask the other side what became of this key"
-	}
-	switch e.Policy {
-	case lifecycle.PolicyRetry:
-		return "in doubt: it is called again with this key when its step runs again"
-	case lifecycle.PolicyReconcile:
-		return "in doubt: its step asks the other side when it runs again"
-	default:
-		return "in doubt and held: an operator asks the other side what became of this key; the task waits"
-	}
+	return export.Remedy(e, s.task.Head.State.Terminal(), s.now)
 }

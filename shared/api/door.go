@@ -74,7 +74,7 @@ var (
 	routeList        = &route{name: "ListTasks", methods: get, scopes: callers, serve: (*call).restList}
 	routeGet         = &route{name: "GetTask", methods: get, scopes: callers, serve: (*call).restGet}
 	routeCancel      = &route{name: "CancelTask", methods: post, scopes: callers, serve: (*call).restCancel}
-	routeSubscribe   = &route{name: "SubscribeToTask", methods: both, scopes: callers, serve: (*call).restSubscribe} // the proto says GET, §11.3.2 says POST
+	routeSubscribe   = &route{name: "SubscribeToTask", methods: both, scopes: readers, serve: (*call).restSubscribe} // the proto says GET, §11.3.2 says POST
 	routePushes      = &route{name: "pushNotificationConfigs", methods: both, scopes: callers, serve: (*call).restWebhooks}
 	routePush        = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, scopes: callers, serve: (*call).restWebhook}
 	routeReplays     = &route{name: "replays", methods: post, unversioned: true, scopes: acting, serve: (*call).serveReplay}

@@ -20,13 +20,13 @@ func digestOf(fields ...string) lifecycle.Digest {
 	return lifecycle.DigestBytes([]byte(b.String()))
 }
 
-// principalChars is how much of the principal's hash is kept: 128 bits, so that a
-// producer's name stays within its limit.
+// principalChars is how much of a digest stands in a name: 128 bits, so that names stay
+// within their limit.
 const principalChars = 32
 
 // principal is the caller as the ledger knows it: a hash, never the name (I9).
 func (c *call) principal() string {
-	return string(digestOf("holdfast-principal-1", c.who.Tenant, c.who.Name)[:principalChars])
+	return c.who.Hash()
 }
 
 // producer is the caller as a source of events.

@@ -196,7 +196,7 @@ func readBeside(ctx context.Context, src Source, ref lifecycle.Ref, scope Scope,
 		return b, err
 	}
 	for _, e := range effects {
-		b.lines = append(b.lines, Line{Kind: KindEffect, Effect: exported(e)})
+		b.lines = append(b.lines, Line{Kind: KindEffect, Effect: EffectOf(e)})
 	}
 	if b.settlement, err = record.settle(effects); err != nil {
 		return b, err
@@ -229,15 +229,15 @@ func readBeside(ctx context.Context, src Source, ref lifecycle.Ref, scope Scope,
 		return b, err
 	}
 	for _, e := range endpoints {
-		b.lines = append(b.lines, Line{Kind: KindEndpoint, Endpoint: withoutSecrets(e)})
+		b.lines = append(b.lines, Line{Kind: KindEndpoint, Endpoint: EndpointOf(e)})
 	}
 	counts, err := src.Counts(ctx, ref)
 	b.counts, b.steady = &counts, counts.Rejections == before.Rejections && counts.Quarantined == before.Quarantined && counts.Acts == before.Acts
 	return b, err
 }
 
-// exported is an effect's record with its result, or with the result's digest alone.
-func exported(e lifecycle.Effect) *Effect {
+// EffectOf is an effect's record with its result, or with the result's digest alone.
+func EffectOf(e lifecycle.Effect) *Effect {
 	out := &Effect{Effect: e}
 	out.Result = nil
 	if len(e.Result) == 0 {
@@ -255,7 +255,8 @@ func exported(e lifecycle.Effect) *Effect {
 	return out
 }
 
-func withoutSecrets(e ledger.Endpoint) *Endpoint {
+// EndpointOf is a webhook without its secrets.
+func EndpointOf(e ledger.Endpoint) *Endpoint {
 	origin := ""
 	if u, err := url.Parse(e.URL); err == nil {
 		origin = u.Scheme + "://" + u.Host
