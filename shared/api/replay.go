@@ -1,7 +1,9 @@
 package api
 
 import (
+	"context"
 	"errors"
+	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -85,7 +87,7 @@ func (c *call) replay(at address, q request) (replayList, error) {
 		if q.from != nil {
 			d.Since = since
 		}
-		switch err := c.Push.Replay(ctx, h.Ref(), e.ID, since); {
+		switch err := c.replayOne(ctx, h.Ref(), d, since); {
 		case errors.Is(err, ledger.ErrDeliveryChanged):
 			d.Replayed = false
 			busy++
@@ -101,6 +103,27 @@ func (c *call) replay(at address, q request) (replayList, error) {
 	}
 	c.w.Header().Set("Retry-After", "1")
 	return list, refuse(errDelivering, "A delivery is under way at each of these webhooks; try again in a moment.")
+}
+
+// replayOne has a webhook delivered again. Who asked for it is on record before, and that
+// it was refused behind it.
+func (c *call) replayOne(ctx context.Context, ref lifecycle.Ref, d replayed, since uint64) error {
+	record := ledger.Acted{At: lifecycle.Millis(c.Now()), By: c.who.Name, Action: ledger.ActionReplay, Detail: fmt.Sprintf("webhook %s, after entry %d", d.ID, d.Since)}
+	if err := c.Authority.Ledger.Act(ctx, ref, record); err != nil {
+		return err
+	}
+	err := c.Push.Replay(ctx, ref, d.ID, since)
+	switch {
+	case errors.Is(err, ledger.ErrDeliveryChanged):
+		record.Refused = "a delivery was under way"
+	case errors.Is(err, ledger.ErrNotFound):
+		record.Refused = "it was removed"
+	case err != nil:
+		record.Refused = "something failed on our side"
+	default:
+		return nil
+	}
+	return errors.Join(err, c.Authority.Ledger.Act(ctx, ref, record))
 }
 
 // replayable are the endpoints that are meant: one, or all of the task.

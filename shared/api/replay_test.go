@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,11 @@ func TestReplay(t *testing.T) {
 			t.Errorf("%s %s: asked %q, want %q", k.webhook, k.body, got, k.asked)
 		}
 	}
+	// Who asked for it is on record, beside the task.
+	acts, err := w.ledger.Acts(t.Context(), w.ref(id))
+	if err != nil || len(acts) != 7 || acts[1].By != "me" || acts[1].Action != ledger.ActionReplay || acts[1].Detail != "webhook a, after entry 0" || acts[3].Detail != "webhook c:replay, after entry 1" {
+		t.Errorf("on record is %+v (%v)", acts, err)
+	}
 	// A configuration that is called so is read as any other, over both bindings.
 	if got := c.ok("GetTaskPushNotificationConfig", object{"taskId": id, "id": "c:replay"}); text(got, "id") != "c:replay" {
 		t.Errorf("%v", got)
@@ -122,6 +128,14 @@ func TestReplayRefused(t *testing.T) {
 	c.ok("DeleteTaskPushNotificationConfig", object{"taskId": id, "id": "broken"})
 	if a := c.replay(id, "", ""); a.status != http.StatusOK || encode(t, a.result["deliveries"]) != `[{"id":"a","replayed":true,"since":1},{"id":"busy","replayed":false,"since":1}]` {
 		t.Errorf("all of them: %d %s", a.status, a.raw)
+	}
+	acts, err := w.ledger.Acts(t.Context(), w.ref(id))
+	var refused []string
+	for _, a := range acts {
+		refused = append(refused, a.Refused)
+	}
+	if want := []string{"", "a delivery was under way", "", "something failed on our side", "", "it was removed", "", "", "a delivery was under way", "", "it was removed"}; err != nil || !slices.Equal(refused, want) {
+		t.Errorf("on record is %+v (%v)", acts, err)
 	}
 	if a := c.replay(none, "", ""); a.status != http.StatusOK || encode(t, a.result["deliveries"]) != "[]" {
 		t.Errorf("a task without webhooks: %d %s", a.status, a.raw)
