@@ -171,7 +171,7 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 	n, err := node.New(node.Config{
 		Ledger: store.ledger, Blobs: store.blobs, Catalog: agents, HoldersGone: store.alone, Timing: s.timing, Logger: logger,
 		Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Secret: secret, Rand: mathrand.Float64,
-		Connections: connections, Callers: callers, Ring: keyring.New(store.keys), Guard: webhook.Guard{Allow: s.networks, AllowHTTP: true},
+		Connections: connections, Churn: node.Churn(connections.Name()), Callers: callers, Ring: keyring.New(store.keys), Guard: webhook.Guard{Allow: s.networks, AllowHTTP: true},
 		Receipts: receipts, Policies: s.policies,
 	})
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 	"github.com/holdfast-a2a/holdfast/infra/gateway"
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
+	"github.com/holdfast-a2a/holdfast/shared/console"
 	"github.com/holdfast-a2a/holdfast/shared/offer"
 	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
-// API is the function behind the REST API: the door, as what lambda.Start takes.
+// API is the function behind the REST API: the door and the console, as what lambda.Start takes.
 func API() (any, error) { return newProcess().api() }
 
 func (p process) api() (any, error) {
@@ -41,7 +42,7 @@ func (p process) api() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	handler, err := api.New(api.Config{
+	door, err := api.New(api.Config{
 		Authority: authority, Blobs: newBlobs(c, s), Agents: offered, Policies: policies, Executions: told,
 		Callers: who, Keys: ring, Push: hooks.Door(), Receipts: receipts, Now: p.now, NewID: newID,
 		BaseURL:     d.address,
@@ -51,6 +52,15 @@ func (p process) api() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The records of streams are in the function's log, which it cannot read.
+	operators, err := console.New(console.Config{
+		Authority: authority, Callers: who, Agents: offer.Versions(known), Executions: told, Replay: hooks.Replay,
+		Now: p.now, NewID: newID, Grace: t.grace, Logger: p.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	handler := operators.Beside(door)
 	o := gateway.Options{Reserve: d.reserve, Logger: p.logger}
 	if !d.streams {
 		return gateway.Buffered(handler, o), nil

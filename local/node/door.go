@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/auth"
+	"github.com/holdfast-a2a/holdfast/shared/console"
 	"github.com/holdfast-a2a/holdfast/shared/offer"
 )
 
@@ -23,7 +24,7 @@ func (anybody) Authenticate(*http.Request) (auth.Principal, error) {
 // Schemes implements auth.Authenticator.
 func (anybody) Schemes() []auth.Scheme { return nil }
 
-// door serves the current version of each agent.
+// door serves the current version of each agent, and the console beside it.
 func (n *Node) door() (http.Handler, error) {
 	c := n.config
 	callers := c.Callers
@@ -43,5 +44,16 @@ func (n *Node) door() (http.Handler, error) {
 	if c.Connections != nil {
 		config.Connections = api.NewConnectionLog(c.Connections)
 	}
-	return api.New(config)
+	door, err := api.New(config)
+	if err != nil {
+		return nil, err
+	}
+	operators, err := console.New(console.Config{
+		Authority: n.Authority, Callers: callers, Agents: offer.Versions(c.Catalog), Executions: n.Dispatcher, Replay: n.push.Replay,
+		Connections: c.Churn, Now: c.Now, NewID: c.NewID, Grace: c.Timing.Grace, Logger: c.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return operators.Beside(door), nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
+	"github.com/holdfast-a2a/holdfast/shared/console"
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -67,7 +68,9 @@ type Config struct {
 	// Connections gets one JSON line for each stream that is opened or closed; nil
 	// drops them.
 	Connections io.Writer
-	Logger      *slog.Logger
+	// Churn reads the records of Connections back, for the console; nil: it shows none.
+	Churn  func(ctx context.Context, ref lifecycle.Ref) ([]console.Connection, bool, error)
+	Logger *slog.Logger
 	// Ring has the keys of cards, page tokens and webhooks. nil: keys that end with the
 	// process.
 	Ring *keyring.Ring
@@ -105,7 +108,7 @@ func DefaultTiming() Timing {
 
 // Node is one process's worth of Holdfast.
 type Node struct {
-	// Handler serves A2A and everything beside it.
+	// Handler serves A2A and everything beside it, the console included.
 	Handler    http.Handler
 	Authority  *ledger.Authority
 	Dispatcher *dispatch.Dispatcher

@@ -1,4 +1,4 @@
-// Package offer tells the door what the catalog has. The two never import one another:
+// Package offer tells the door and the console what the catalog has. They never import one another:
 // agents know nothing of how they are reached.
 package offer
 
@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
+	"github.com/holdfast-a2a/holdfast/shared/console"
 	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
@@ -31,4 +32,16 @@ func Agents(known *catalog.Catalog, policies *policy.Set) (out []api.Agent, err 
 		})
 	}
 	return out, nil
+}
+
+// Versions are what the console says of every agent version that can run here, in the
+// catalog's order.
+func Versions(known *catalog.Catalog) (out []console.Agent) {
+	for _, name := range known.Names() {
+		current, _ := known.Current(name)
+		for _, v := range known.Versions(name) {
+			out = append(out, console.Agent{Name: name, Version: v, Current: v == current.Version(), Outside: known.Outside(name, v)})
+		}
+	}
+	return out
 }

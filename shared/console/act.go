@@ -1,0 +1,117 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"mime"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+const (
+	// actTime bounds an action, whatever becomes of whoever asked for it.
+	actTime = 20 * time.Second
+	// maxBodyBytes is more than any action needs: an effect's result has 32 KiB.
+	maxBodyBytes = 128 << 10
+	// maxAnswerBytes bounds an operator's answer, and maxNoteBytes what is said to why.
+	maxAnswerBytes = 8 << 10
+	maxNoteBytes   = 512
+)
+
+// body reads what an action is asked with. Only JSON is taken: a form of another site
+// cannot send it.
+func (c *call) body(into any) error {
+	if media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return refuse(errMediaType, "The request must be application/json.")
+	}
+	d := json.NewDecoder(http.MaxBytesReader(c.w, c.r.Body, maxBodyBytes))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		return refuse(errTooLarge, "The request has more than %d bytes.", maxBodyBytes)
+	}
+	if err != nil || d.More() {
+		return refuse(errInvalid, "The request is not what this action takes.")
+	}
+	return nil
+}
+
+// text checks what an operator wrote.
+func text(name, s string, limit int, needed bool) error {
+	switch {
+	case needed && s == "":
+		return refuse(errInvalid, "%s is needed.", name)
+	case len(s) > limit:
+		return refuse(errInvalid, "%s has %d bytes, the limit is %d.", name, len(s), limit)
+	case !utf8.ValidString(s):
+		return refuse(errInvalid, "%s is not UTF-8.", name)
+	}
+	return nil
+}
+
+// done is what came of an action, in a sentence.
+type done struct {
+	Says string `json:"says"`
+}
+
+// act does something to a task, recorded: first what is to be done and by whom, so that
+// nothing is done without it, then why it was not, if it was not.
+func (c *call) act(action ledger.Action, detail string, do func(context.Context) (string, error)) (string, error) {
+	if _, err := c.head(); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx()), actTime)
+	defer cancel()
+	record := ledger.Acted{At: lifecycle.Millis(c.Now()), By: c.who.Name, Action: action, Detail: clip(detail, lifecycle.MaxDetailBytes)}
+	if err := c.Authority.Ledger.Act(ctx, c.ref(), record); err != nil {
+		return "", err
+	}
+	says, err := do(ctx)
+	refused := ""
+	if err != nil {
+		k, p := c.explain(err)
+		err, refused = &refusal{k.err, p.Message}, p.Message
+		record.At, record.Refused = lifecycle.Millis(c.Now()), clip(p.Message, lifecycle.MaxDetailBytes)
+		if kept := c.Authority.Ledger.Act(ctx, c.ref(), record); kept != nil {
+			c.Logger.LogAttrs(ctx, slog.LevelWarn, "that an action was refused was not kept", slog.String("task", string(c.task)), slog.Any("error", kept))
+		}
+	}
+	c.Logger.LogAttrs(ctx, slog.LevelInfo, "an operator acted", slog.String("task", string(c.task)), slog.String("action", string(action)), slog.String("operator", c.who.Hash()), slog.Bool("refused", refused != ""))
+	return says, err
+}
+
+// acted is act, as an answer.
+func (c *call) acted(action ledger.Action, detail string, do func(context.Context) (string, error)) (any, error) {
+	says, err := c.act(action, detail, do)
+	if err != nil {
+		return nil, err
+	}
+	return done{says}, nil
+}
+
+// source is the operator as a producer of entries. Callers can read those, so it is the
+// hash of the name; who that is stands in the operator's record.
+func (c *call) source(eventID string) lifecycle.Source {
+	return lifecycle.Source{Producer: "operator:" + c.who.Hash(), EventID: eventID}
+}
+
+// told tells the execution that is parked on a pause that it was closed.
+func (c *call) told(ctx context.Context, res ledger.Result) {
+	if a, _ := c.known(res.Task.Agent, res.Task.AgentVersion); res.Answered == 0 || a.Outside {
+		return
+	}
+	c.untold(ctx, c.Executions.Answered(ctx, res.Task.Head, res.Answered))
+}
+
+// untold notes that an execution was not told: the sweep will.
+func (c *call) untold(ctx context.Context, err error) {
+	if err != nil {
+		c.Logger.LogAttrs(ctx, slog.LevelWarn, "an execution was not told; the sweep will", slog.String("task", string(c.task)), slog.Any("error", err))
+	}
+}
