@@ -19,7 +19,7 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 .PHONY: help run test race sim sim-plants check lint fix fuzz golden bench growth bench-smoke demo drill soak webhooks readme build clean check-test \
-	template integration deploy-test cost conformance openapi interop build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-DeliverFunction build-SweepFunction
+	template integration deploy-test cost conformance openapi interop console-test build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-DeliverFunction build-SweepFunction
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -154,6 +154,9 @@ openapi: ## a fuzzer of other people's (schemathesis) against a running server, 
 
 interop: ## the golden traces through the JavaScript SDK, and the official clients against a running server; installs what it needs
 	go run ./local/interop
+
+console-test: ## the console in a headless Chromium: every view and action, two widths, both themes, axe; installs what it needs
+	go run ./local/consoletest
 
 clean: ## remove what was built; keeps .holdfast, where your tasks are
 	rm -rf dist
