@@ -50,6 +50,10 @@ var plants = []struct {
 		"shared/lifecycle/decide.go", "	if t.Terminal() {\n", "	if _, asks := cmd.(RequestCancel); t.Terminal() && !asks {\n",
 	}, {
 		"shared/lifecycle/state.go", "	if from.Terminal() {\n", "	if from.Terminal() && to == Canceled {\n		return nil\n	}\n	if from.Terminal() {\n",
+	}, {
+		"shared/lifecycle/shape.go", "	if t.Terminal() {\n", "	if t.Terminal() && ev.State != Canceled && ev.Cancel == nil {\n",
+	}, {
+		"shared/lifecycle/shape.go", "TypeCancelRequested: {from: []a2a.TaskState{Submitted, Working, InputRequired, AuthRequired}, carries", "TypeCancelRequested: {carries",
 	}}},
 	{"a list does not look at the tenant", []change{{
 		"local/sqlite/list.go", "	var c conditions\n	c.and(\"tenant = ?\", q.Tenant)\n", "	var c conditions\n",
