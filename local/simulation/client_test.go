@@ -103,6 +103,7 @@ func (c *client) read(r *http.Request, resp *http.Response) (reply, error) {
 func reasonOf(body []byte) string {
 	var e struct {
 		Error struct {
+			Reason  string // at the console
 			Details []struct{ Reason string }
 		}
 	}
@@ -113,7 +114,7 @@ func reasonOf(body []byte) string {
 			}
 		}
 	}
-	return ""
+	return e.Error.Reason
 }
 
 // refusedAs holds a refusal against those that a request may meet. Trouble is always

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/local/asl"
 	"github.com/holdfast-a2a/holdfast/shared/api"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
+	"github.com/holdfast-a2a/holdfast/shared/console"
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -158,12 +159,23 @@ func (c *cloud) openDoor(closing context.Context, p *process) error {
 		return err
 	}
 	authority, dispatcher, hooks := c.base(p)
-	p.server, err = api.New(api.Config{
+	door, err := api.New(api.Config{
 		Authority: authority, Blobs: p.blobs(), Agents: offered, Executions: dispatcher, Callers: c.callers(p.now),
 		Keys: keyring.New(c.w.ring), Push: hooks.Door(), Receipts: c.receipts(p.now), Now: p.now, NewID: p.newID, Policies: c.policies,
 		Closing: closing, Logger: c.logger(p), KeepAlive: 20 * time.Second, StreamLimit: 4 * time.Minute,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	operators, err := console.New(console.Config{
+		Authority: authority, Callers: c.callers(p.now), Agents: offer.Versions(agents), Executions: dispatcher, Replay: hooks.Replay,
+		Now: p.now, NewID: p.newID, Grace: lifecycle.DefaultGrace, Logger: c.logger(p),
+	})
+	if err != nil {
+		return err
+	}
+	p.server = operators.Beside(door)
+	return nil
 }
 
 // follow reads the change feed, which is out of order, comes again, and loses what

@@ -15,8 +15,9 @@
 //
 // Callers submit, follow streams, answer, approve and cancel, early, late, twice and at
 // the very moment of a commit; workers outside claim and report; operators export, have
-// webhooks delivered again and replace keys; new versions of agents and policies are
-// deployed and taken back; clocks jump; the machine is suspended.
+// webhooks delivered again, replace keys, and at the console have tasks go on, settle
+// what is in doubt, answer and cancel; new versions of agents and policies are deployed
+// and taken back; clocks jump; the machine is suspended.
 // In a second act retentions end, and what has expired is purged while others live on.
 //
 // Every write is looked at when it happens, everything that anybody is shown when he is

@@ -175,6 +175,9 @@ func (e *errand) run() {
 	if e.dice.IntN(4) == 0 {
 		beside.Go(plan.answerAt)
 	}
+	if e.dice.IntN(4) == 0 {
+		beside.Go(plan.attendAt)
+	}
 	e.live(plan)
 }
 

@@ -70,6 +70,7 @@ func (w *world) judgeTask(ctx context.Context, ref lifecycle.Ref, entries []life
 		w.broken("I1", "task %s: the head is\n%s\nfolding gives\n%s", ref, got, want)
 	}
 	w.checkTerms(t.Head)
+	w.checkActs(ref)
 	for _, b := range lifecycle.Check(t) {
 		w.broken(b.Invariant, "task %s: %s", ref, b.Detail)
 	}

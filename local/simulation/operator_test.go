@@ -19,16 +19,20 @@ import (
 )
 
 // operate is an operator who acts while everything moves: webhooks are delivered again,
-// from where they stand or from somewhere else, and keys are replaced.
+// from where they stand or from somewhere else, keys are replaced, and at the console
+// tasks are made to go on, answered and canceled, and what is in doubt is settled.
 func (w *world) operate(o *client) {
-	for range o.dice.IntN(5) {
-		o.pause(6 * time.Minute)
-		if o.dice.IntN(4) == 0 {
+	for range o.dice.IntN(8) {
+		o.pause(3 * time.Minute)
+		own := w.tasksOf(o.tenant)
+		switch n := o.dice.IntN(8); {
+		case n == 0:
 			w.rotate(o)
-			continue
-		}
-		if own := w.tasksOf(o.tenant); len(own) > 0 {
+		case len(own) == 0:
+		case n < 4:
 			w.replayAt(o, own[o.dice.IntN(len(own))])
+		default:
+			w.attend(o, w.livelyOf(o, own))
 		}
 	}
 }
@@ -104,6 +108,18 @@ func (w *world) tasksOf(tenant string) (own []lifecycle.Ref) {
 	return own
 }
 
+// livelyOf is one of some tasks, most of the time one that has not ended.
+func (w *world) livelyOf(o *client, own []lifecycle.Ref) lifecycle.Ref {
+	lively := slices.DeleteFunc(slices.Clone(own), func(ref lifecycle.Ref) bool {
+		h, err := w.witness.Head(context.Background(), ref)
+		return err != nil || h.Terminal()
+	})
+	if len(lively) > 0 && o.dice.IntN(8) > 0 {
+		own = lively
+	}
+	return own[o.dice.IntN(len(own))]
+}
+
 // mayGoTo notes that an operator has a delivery begin behind a sequence; without an ID
 // those of all endpoints of the task.
 func (x *hooks) mayGoTo(at ledger.DueDelivery, since uint64) {
@@ -164,3 +180,11 @@ func signedBy(public []string, signatures, signed string) bool {
 
 // scopes are those of a tenant's keys.
 var scopes = []auth.Scope{auth.Caller, auth.Producer, auth.OperatorRead, auth.OperatorAct}
+
+// may is what a key for a role may do: who acts looks as well.
+func may(role auth.Scope) []auth.Scope {
+	if role == auth.OperatorAct {
+		return []auth.Scope{auth.OperatorRead, role}
+	}
+	return []auth.Scope{role}
+}

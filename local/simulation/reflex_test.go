@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -76,5 +77,26 @@ func (c *conduct) answerAt() {
 			answered = h.Pause.Number
 			c.say(from, "at once", answered, "UNSUPPORTED_OPERATION", "INVALID_PARAMS")
 		}
+	}
+}
+
+// attendAt has an operator look after the task at some of its commits, or a while later,
+// when it waits for something.
+func (c *conduct) attendAt() {
+	i := slices.IndexFunc(c.w.operators, func(o *client) bool { return o.tenant == c.tenant })
+	o := c.w.operators[i].as("attending " + c.name)
+	for seq, left := uint64(0), 1+o.dice.IntN(4); left > 0; {
+		h, lives := c.next(seq)
+		if !lives {
+			return
+		}
+		if seq = h.Seq; o.dice.IntN(2) == 0 {
+			continue
+		}
+		if h.Holder == "" || o.dice.IntN(3) > 0 {
+			o.pause([]time.Duration{10 * time.Millisecond, 20 * time.Second, 10 * time.Minute}[o.dice.IntN(3)])
+		}
+		c.w.attend(o, c.ref)
+		left--
 	}
 }

@@ -35,7 +35,7 @@ type outcome struct {
 func simulate(t *testing.T, seed uint64, trace func(format string, args ...any), logs io.Writer) outcome {
 	w := &world{
 		seed: seed, begun: time.Now(), ring: &keyring.Memory{}, dice: diceOf(seed, "world"), lives: map[string]int{}, histIn: map[lifecycle.Ref]*history{},
-		running: map[a2a.TaskID]map[*process]int{}, paused: map[lifecycle.Ref]time.Time{}, hitBy: map[string]int{}, outsiders: map[a2a.TaskID]bool{}, forgotten: map[lifecycle.Ref]bool{}, large: map[lifecycle.Ref][]lifecycle.Digest{},
+		running: map[a2a.TaskID]map[*process]int{}, paused: map[lifecycle.Ref]time.Time{}, hitBy: map[string]int{}, outsiders: map[a2a.TaskID]bool{}, acted: map[lifecycle.Ref]map[ledger.Action]int{}, forgotten: map[lifecycle.Ref]bool{}, large: map[lifecycle.Ref][]lifecycle.Digest{},
 	}
 	w.release.Store(1)
 	w.storm = newStorm(w.dice, w.begun.Add(time.Duration(1+w.dice.IntN(20))*time.Minute))
@@ -99,7 +99,7 @@ func (w *world) authenticator() func(now func() time.Time) auth.Authenticator {
 			c := &client{w: w, who: tenant + "-" + string(role), tenant: tenant, mark: mark, key: fmt.Sprintf("%s-%s-%032x", tenant, strings.ReplaceAll(string(role), ":", "-"), mix(w.seed, text(tenant+string(role))))}
 			c.dice = diceOf(w.seed, c.who)
 			sum := sha256.Sum256([]byte(c.key))
-			entries = append(entries, auth.KeyEntry{Tenant: tenant, Name: string(role), SHA256: hex.EncodeToString(sum[:]), Scopes: []auth.Scope{role}})
+			entries = append(entries, auth.KeyEntry{Tenant: tenant, Name: string(role), SHA256: hex.EncodeToString(sum[:]), Scopes: may(role)})
 			switch role {
 			case auth.Caller:
 				w.callers = append(w.callers, c)

@@ -151,7 +151,7 @@ func faultsOf(method string) []ledgertest.Fault {
 	case "List", "Count", "Due", "DueDeliveries":
 		return onIndexes
 	case "Head", "Entries", "Artifacts", "Key", "Receipt", "Producer", "Quarantine", "Rejections", "Counts", "Effect", "EffectList",
-		"Parked", "Endpoint", "EndpointList", "Changes", "Get":
+		"Parked", "Acts", "Endpoint", "EndpointList", "Changes", "Get":
 		return onReads
 	case "Watch":
 		return nil

@@ -44,8 +44,9 @@ type world struct {
 	workers                                []*worker
 
 	actors    sync.WaitGroup
-	forgotten map[lifecycle.Ref]bool               // nothing is left of them
-	large     map[lifecycle.Ref][]lifecycle.Digest // what was kept as blobs, of tasks that were judged
+	acted     map[lifecycle.Ref]map[ledger.Action]int // by operators, at the console
+	forgotten map[lifecycle.Ref]bool                  // nothing is left of them
+	large     map[lifecycle.Ref][]lifecycle.Digest    // what was kept as blobs, of tasks that were judged
 
 	mu        sync.Mutex
 	followers []*follower
