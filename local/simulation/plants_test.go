@@ -84,13 +84,13 @@ var plants = []struct {
 	}, {
 		"shared/lifecycle/effect.go", "	case PolicyReconcile:\n		return EffectDecision{Act: ActReconcile", "	case PolicyReconcile:\n		if !gone {\n			return EffectDecision{Act: ActCall, Next: next}, nil\n		}\n		return EffectDecision{Act: ActReconcile",
 	}}},
-	{"a late answer to an old call frees an effect", []change{{
-		"shared/lifecycle/effect.go", "	if state != EffectDone && prev.Revision != begun {\n", "	if false {\n",
-	}}},
 	{"a producer's count is not compared", []change{{
 		"shared/ledger/ledgertest/memory.go", "r.producers[p.Producer].Seq+1 != p.Seq", "false",
 	}, {
 		"shared/lifecycle/producer.go", "	case p.Seq <= p.Last:\n", "	case false:\n",
+	}}},
+	{"an operator's action is not recorded", []change{{
+		"shared/console/act.go", "	if err := c.Authority.Ledger.Act(ctx, c.ref(), record); err != nil {\n		return \"\", err\n	}\n", "",
 	}}},
 	{"a step that was paused keeps its lease", []change{{
 		"shared/lifecycle/report.go", "	after.free()\n	after.DueAt = earlier(p.DeadlineAt", "	after.DueAt = earlier(p.DeadlineAt",
