@@ -83,8 +83,11 @@ func (x *expression) putFirst(attribute string, v types.AttributeValue) *express
 }
 
 // increase adds one to a counter, which starts at 0.
-func (x *expression) increase(attribute string) *expression {
-	x.add = append(x.add, x.name(attribute)+" "+x.value(number(1)))
+func (x *expression) increase(attribute string) *expression { return x.sum(attribute, 1) }
+
+// sum adds to a counter, which starts at 0.
+func (x *expression) sum(attribute string, n int) *expression {
+	x.add = append(x.add, x.name(attribute)+" "+x.value(number(uint64(max(n, 0)))))
 	return x
 }
 

@@ -38,28 +38,35 @@ func (l *Ledger) headBatch(ctx context.Context, refs []lifecycle.Ref, into map[l
 	for i, ref := range refs {
 		keys[i] = headKey(ref).item()
 	}
-	// What was not processed is asked for again; a page ends at 16 MB, a throttled
-	// table earlier.
+	return l.batch(ctx, l.tables.Tasks, keys, func(it item) error {
+		if headOf(it) == nil {
+			return nil
+		}
+		h, err := decodeHead(it)
+		into[h.Ref()] = h
+		return err
+	})
+}
+
+// batch reads up to maxBatch items strongly, each once. Those that are gone are
+// missing. What was not processed is asked for again: a page ends at 16 MB, a
+// throttled table earlier.
+func (l *Ledger) batch(ctx context.Context, table string, keys []item, each func(item) error) error {
 	for tries := 1; len(keys) > 0; tries++ {
 		out, err := read(ctx, l, func(ctx context.Context) (*dynamodb.BatchGetItemOutput, error) {
 			return l.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
-				l.tables.Tasks: {Keys: keys, ConsistentRead: aws.Bool(true)},
+				table: {Keys: keys, ConsistentRead: aws.Bool(true)},
 			}}, untried)
 		})
 		if err != nil {
 			return err
 		}
-		for _, it := range out.Responses[l.tables.Tasks] {
-			if headOf(it) == nil {
-				continue
-			}
-			h, err := decodeHead(it)
-			if err != nil {
+		for _, it := range out.Responses[table] {
+			if err := each(it); err != nil {
 				return err
 			}
-			into[h.Ref()] = h
 		}
-		keys = out.UnprocessedKeys[l.tables.Tasks].Keys
+		keys = out.UnprocessedKeys[table].Keys
 		if len(keys) == 0 {
 			return nil
 		}

@@ -30,6 +30,7 @@ import (
 //	                        t#                               expiry marker
 //	                        p#pause                          parked token (table private)
 //	                        w#endpoint                       endpoint and its delivery (table private)
+//	                        n#kind                           finding (table private)
 //	K#tenant#hash           #                                submission key
 //	S#name                  #                                secret (table private)
 const (
@@ -37,6 +38,7 @@ const (
 	taskPrefix   = "T"
 	keyPrefix    = "K"
 	secretPrefix = "S"
+	findingIndex = "N"
 	headSort     = "#"
 	expirySort   = "t#"
 	entryPrefix  = "e#"
@@ -53,6 +55,7 @@ const (
 	// expiredPrefix begins the partitions of the index of what is due in which ended
 	// tasks are.
 	expiredPrefix = "x"
+	findingPref   = "n#"
 )
 
 // What DynamoDB takes as a key (Quotas, developer guide).
@@ -246,8 +249,9 @@ func unescape(s string) (string, error) {
 // using partition keys effectively). The numbers are part of the format: readers
 // ask every shard.
 const (
-	listShards = 4  // of one tenant: a task that changes its status costs 2 units
-	dueShards  = 16 // of all tenants: every lease granted costs 2 units, of a task or of an endpoint
+	listShards    = 4  // of one tenant: a task that changes its status costs 2 units
+	findingShards = 4  // of all tenants and each kind: a finding costs 2 units, once a minute
+	dueShards     = 16 // of all tenants: every lease granted costs 2 units, of a task or of an endpoint
 )
 
 func shardOf(ref lifecycle.Ref, shards uint32) string { return hashed(taskPartition(ref), shards) }
@@ -329,6 +333,25 @@ func deliveryShard(ref lifecycle.Ref, id string) string {
 
 func deliverySort(at time.Time, ref lifecycle.Ref, id string) string {
 	return dueSort(at, ref) + separator + escape(id)
+}
+
+func findingKey(ref lifecycle.Ref, kind string) key {
+	return key{taskPartition(ref), findingPref + escape(kind)}
+}
+
+// findingPartition is where the index keeps a shard of the findings of a kind; its
+// first part keeps it apart from the shards of what is due.
+func findingPartition(kind, shard string) string {
+	return join(findingIndex, kind) + separator + shard
+}
+
+func findingShard(ref lifecycle.Ref, kind string) string {
+	return findingPartition(kind, shardOf(ref, findingShards))
+}
+
+// findingSort is a finding's place there: its tenant's, by the minute, and its task.
+func findingSort(ref lifecycle.Ref, at time.Time) string {
+	return join(ref.Tenant) + separator + instantText(at.Truncate(time.Minute)) + separator + join(string(ref.Task))
 }
 
 // afterAll follows everything that has the given beginning.

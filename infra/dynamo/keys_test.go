@@ -24,6 +24,7 @@ func keysOf(a, b string, m, n uint64) map[string]key {
 		"expiry": expiryKey(ref), "list": {updatePartition(a, shard(3)), statusPlace(time.Unix(int64(m), 0), a2a.TaskID(b))},
 		"context": {contextPartition(a, b), ""}, "due": {"", dueSort(time.Unix(int64(m), 0), ref)},
 		"endpoint": endpointKey(one, a), "secret": secretKey(a), "delivery": {deliveryShard(ref, a), deliverySort(time.Unix(int64(m), 0), ref, a)},
+		"finding": findingKey(one, a), "found": {findingPartition(a, shard(3)), findingSort(ref, time.Unix(int64(m)*60, 0))},
 	}
 }
 
@@ -43,13 +44,14 @@ func FuzzKeys(f *testing.F) {
 				"head": a == c && b == d, "submission": a == c && b == d, "receipt": a == c && b == d, "expiry": a == c && b == d, "context": a == c && b == d,
 				"entry": a == c && b == d && m == n, "rejection": a == c && b == d && m == n, "parked": a == c && b == d && m == n, "late": a == c && b == d && m == n, "act": a == c && b == d && m == n, "producer": a == c, "list": a == c && b == d && m == n, "due": a == c && b == d && m == n,
 				"chunk": a+b == c+d && m == n, "effect": a == c && m == n, "artifact": a == c, "endpoint": a == c, "secret": a == c, "delivery": a == c && b == d && m == n,
+				"finding": a == c, "found": a == c && b == d && m == n,
 			}[kind]
 			if (k == second[kind]) != same {
 				t.Errorf("%s keys %q and %q of %q %q %d and %q %q %d", kind, k, second[kind], a, b, m, c, d, n)
 			}
 		}
 		inTasks := []string{"head", "entry", "chunk", "effect", "artifact", "receipt", "rejection", "producer", "late", "expiry", "submission"}
-		inPrivate := []string{"parked", "endpoint", "secret"}
+		inPrivate := []string{"parked", "endpoint", "finding", "secret"}
 		for _, table := range [][]string{inTasks, inPrivate} {
 			for _, x := range table {
 				for _, y := range table {
@@ -106,6 +108,10 @@ func FuzzOrder(f *testing.F) {
 			t.Errorf("visits %d and %d are out of order", m, n)
 		}
 		a, b := time.Unix(0, max(x, 0)), time.Unix(0, max(y, 0))
+		one := lifecycle.Ref{Tenant: "t", Task: "1"}
+		if a.Truncate(time.Minute).Before(b.Truncate(time.Minute)) != (findingSort(one, a) < findingSort(one, b)) {
+			t.Errorf("findings of %s and %s sort as %q and %q", a, b, findingSort(one, a), findingSort(one, b))
+		}
 		if a.Before(b) != (instantText(a) < instantText(b)) {
 			t.Errorf("%s and %s sort as %q and %q", a, b, instantText(a), instantText(b))
 		}
@@ -146,6 +152,7 @@ func TestKeysBounded(t *testing.T) {
 		headKey(ref), receiptKey(ref, name, id), effectKey(ref, 1<<63, name), artifactKey(ref, a2a.ArtifactID(name)),
 		submissionKey(ledger.Key{Tenant: id, Hash: lifecycle.DigestBytes(nil)}), chunkKey(ref, ledger.ChunkReceipt{Artifact: a2a.ArtifactID(name)}),
 		{updatePartition(id, shard(0)), statusSort(h)}, {contextPartition(id, id), statusSort(h)}, {shard(0), dueSort(time.Now(), ref)},
+		findingKey(ref, name), {findingPartition(name, shard(0)), findingSort(ref, time.Now())},
 		endpointKey(ref, id), producerKey(ref, name), {shard(0), deliverySort(time.Now(), lifecycle.Ref{Tenant: id, Task: a2a.NewTaskID()}, id)},
 	} {
 		if err := k.check(); err != nil {
@@ -170,6 +177,9 @@ func TestShards(t *testing.T) {
 			t.Fatalf("nobody asks partition %q", d)
 		}
 		if d := deliveryShard(ref, "endpoint"); !slices.Contains(deliverySpan(time.Now(), nil, 0).partitions, d) {
+			t.Fatalf("nobody asks partition %q", d)
+		}
+		if d := findingShard(ref, "kind"); !slices.Contains(findingSpan(ledger.FindingQuery{Kind: "kind"}).partitions, d) {
 			t.Fatalf("nobody asks partition %q", d)
 		}
 		seen[p]++

@@ -80,6 +80,18 @@ func (m *merged) take(ctx context.Context) (hit, bool, error) {
 	return h, true, nil
 }
 
+// some gives up to limit hits, and says whether they are the last ones.
+func (m *merged) some(ctx context.Context, limit int) (hits []hit, ended bool, err error) {
+	for len(hits) < limit {
+		h, more, err := m.take(ctx)
+		if err != nil || !more {
+			return hits, true, err
+		}
+		hits = append(hits, h)
+	}
+	return hits, false, nil
+}
+
 // fill gives every cursor that ran out its next page, side by side.
 func (m *merged) fill(ctx context.Context) error {
 	var all sync.WaitGroup

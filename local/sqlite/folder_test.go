@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -261,6 +262,12 @@ func TestMigrationOfEach(t *testing.T) {
 		if n, err := l.Counts(t.Context(), c.Head.Ref()); err != nil || n != (ledger.Counts{Rejections: 1, Quarantined: 1, Acts: 1}) {
 			t.Errorf("version %d: the counts are %+v (%v)", version, n, err)
 		}
+		if err := l.Note(t.Context(), c.Head.Ref(), "kind", time.Now(), time.Hour, 1); err != nil {
+			t.Fatal(err)
+		}
+		if page, err := l.Found(t.Context(), ledger.FindingQuery{Kind: "kind", All: true}); err != nil || len(page.Findings) != 1 {
+			t.Errorf("version %d: found %+v (%v)", version, page, err)
+		}
 		wantPositions(t, l)
 		wantKeyKnown(t, l, c)
 	}
@@ -351,6 +358,7 @@ func TestMigrationsAreKept(t *testing.T) {
 		"c470fa83ee62d0756e723b2f3bd402574abfac6c70c2d9c681787d58fa9d4602",
 		"05451959a96f8b8d69cc5f54fafe4930b9182ba156ee6a32e6f33ca5a684b2c7",
 		"d92461e28205539774e6b2b3603cd8e89da9d0fe3286ae8d436dca1212afb73c",
+		"4d4b3c459faee5c9cf103350f2bab2f554b3da2faedabec12055402db4c12ac0",
 	}
 	list := migrations()
 	if len(list) != len(released) {

@@ -36,6 +36,7 @@ var belongings = [...]belonging{
 	{table: "quarantine", key: []string{"task", "number"}},
 	{table: "acts", key: []string{"task", "number"}},
 	{table: "effects", key: []string{"task", "visit", "name"}},
+	{table: "findings", named: true, key: []string{"tenant", "task", "kind"}},
 }
 
 // remove is the statement that removes some of a task's rows.

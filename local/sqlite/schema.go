@@ -14,7 +14,7 @@ type migration string
 // migrations is the whole history of the schema: the file's version is how many
 // of them it has seen. A migration that was released is never edited.
 func migrations() []migration {
-	return []migration{schema1, schema2, schema3, schema4, schema5, schema6}
+	return []migration{schema1, schema2, schema3, schema4, schema5, schema6, schema7}
 }
 
 const schema1 migration = `
@@ -243,6 +243,20 @@ DROP INDEX tasks_agent;
 CREATE INDEX tasks_agent ON tasks (tenant, agent, status_at, task, state, version, context, expires_at);
 DROP INDEX tasks_state;
 CREATE INDEX tasks_state ON tasks (tenant, agent, state, status_at, task, version, context, expires_at);
+`
+
+// schema7 adds findings.
+const schema7 migration = `
+CREATE TABLE findings (
+	tenant   TEXT NOT NULL, -- empty: it is nobody's
+	task     TEXT NOT NULL,
+	kind     TEXT NOT NULL,
+	first_at INTEGER NOT NULL,
+	last_at  INTEGER NOT NULL,
+	count    INTEGER NOT NULL,
+	PRIMARY KEY (tenant, task, kind)
+) WITHOUT ROWID;
+CREATE INDEX findings_kind ON findings (kind, tenant, last_at, task, first_at, count);
 `
 
 // migrate runs, as one transaction, what the file has not seen.

@@ -178,6 +178,7 @@ type statements struct {
 	deleteTask, expireKey                            *sqlite3.Stmt
 	forgetKeys                                       *sqlite3.Stmt
 	purge                                            [len(belongings)]*sqlite3.Stmt
+	noteFinding, forgetFinding                       *sqlite3.Stmt
 }
 
 func (s *statements) prepare(conn *sqlite3.Conn) error {
@@ -234,6 +235,10 @@ func (s *statements) prepare(conn *sqlite3.Conn) error {
 		{&s.deleteTask, `DELETE FROM tasks WHERE row = ?`},
 		{&s.expireKey, `UPDATE keys SET note = ?, forget_at = ? WHERE tenant = ? AND hash = ?`},
 		{&s.forgetKeys, `DELETE FROM keys WHERE (tenant, hash) IN (SELECT tenant, hash FROM keys WHERE forget_at <= ? ORDER BY forget_at LIMIT ?)`},
+		{&s.noteFinding, `INSERT INTO findings (tenant, task, kind, first_at, last_at, count) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET first_at = CASE WHEN last_at < ?7 THEN excluded.first_at ELSE first_at END,
+				count = CASE WHEN last_at < ?7 THEN excluded.count ELSE count + excluded.count END, last_at = excluded.last_at`},
+		{&s.forgetFinding, `DELETE FROM findings WHERE tenant = ? AND task = ? AND kind = ?`},
 	} {
 		var err error
 		*one.to, err = prepare(conn, one.sql)

@@ -26,6 +26,7 @@ type Ledger interface {
 	Effects
 	Tokens
 	Endpoints
+	Findings
 	Index
 	Feed
 	Purges

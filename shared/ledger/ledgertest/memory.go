@@ -20,6 +20,7 @@ type Memory struct {
 	keys    map[ledger.Key]ledger.KeyNote
 	feed    []ledger.Change
 	watched map[lifecycle.Ref]chan struct{} // closed at the task's next entry
+	found   map[met]ledger.Finding
 }
 
 // record is everything of one task.
@@ -56,7 +57,7 @@ type effectName struct {
 func NewMemory() *Memory {
 	return &Memory{
 		tasks: map[lifecycle.Ref]*record{}, purged: map[lifecycle.Ref]*record{}, keys: map[ledger.Key]ledger.KeyNote{},
-		watched: map[lifecycle.Ref]chan struct{}{},
+		watched: map[lifecycle.Ref]chan struct{}{}, found: map[met]ledger.Finding{},
 	}
 }
 

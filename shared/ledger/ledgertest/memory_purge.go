@@ -82,6 +82,12 @@ func (m *Memory) PurgePiece(ctx context.Context, ref lifecycle.Ref) (removed int
 	left := ledger.MaxPurged
 	left -= take(r.parked, left)
 	left -= take(r.endpoints, left)
+	for at := range m.found {
+		if at.ref == ref && left > 0 {
+			delete(m.found, at)
+			left--
+		}
+	}
 	n := min(left, len(r.entries))
 	for _, place := range r.places[:n] {
 		m.feed[place] = ledger.Change{} // positions stay

@@ -38,6 +38,7 @@ func topics() []topic {
 		{"tokens", tokenTests},
 		{"endpoints", endpointTests},
 		{"deliveries", deliveryTests},
+		{"findings", findingTests},
 		{"list", listTests},
 		{"due", dueTests},
 		{"feed", feedTests},
