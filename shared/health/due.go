@@ -1,0 +1,135 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// due sorts the tasks that are due by what is wrong with them. Where nothing is, the
+// sweep will have them within the time that it is given.
+func (r *Reporter) due(ctx context.Context, s scope, now time.Time) (map[ID]measure, error) {
+	found := map[ID]measure{}
+	var after *ledger.DueCursor
+	for looked := 0; ; {
+		page, err := r.Ledger.Due(ctx, now, after, duePage)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range page.Heads {
+			if !s.has(h.Ref()) {
+				continue
+			}
+			if id, since := r.wrong(h, now); id != "" {
+				m := found[id]
+				m.add(taskOf(h, since))
+				found[id] = m
+			}
+		}
+		looked += duePage
+		if after = page.Next; after == nil {
+			return found, nil
+		}
+		if looked >= maxDue {
+			for _, id := range []ID{TaskPastDue, PausePastDue, UnknownVersion} {
+				m := found[id]
+				m.more = true
+				found[id] = m
+			}
+			return found, nil
+		}
+	}
+}
+
+func taskOf(h lifecycle.Head, since time.Time) Task {
+	return Task{ref: h.Ref(), Task: h.Task, Agent: h.Agent, AgentVersion: h.AgentVersion, State: h.State, Since: since}
+}
+
+// wrong says what is wrong with a task that is due, and since when; "" for nothing.
+func (r *Reporter) wrong(h lifecycle.Head, now time.Time) (ID, time.Time) {
+	late := func(since time.Time) bool { return now.Sub(since) > r.Late }
+	switch {
+	case h.Terminal(): // it has ended since the index was read
+	case h.Pause != nil:
+		if late(h.Pause.DeadlineAt) {
+			return PausePastDue, h.Pause.DeadlineAt
+		}
+	case h.Leased(now), h.NextAt.After(now):
+	case r.Known != nil && !r.Known(h.Agent, h.AgentVersion) && (r.Outside == nil || !r.Outside(h.Agent, h.AgentVersion)) && now.Before(h.LifeEndsAt):
+		return UnknownVersion, h.DueAt
+	case late(h.DueAt):
+		return TaskPastDue, h.DueAt
+	}
+	return "", time.Time{}
+}
+
+// UntakenFrom is how many generations of a task in a row nobody has taken before it is
+// trouble: one may be lost, and the sweep has told of it again.
+const UntakenFrom = 2
+
+// untaken adds to the tasks that are late those that were told of, again and again,
+// and that nobody takes.
+func (r *Reporter) untaken(ctx context.Context, s scope, m measure) (measure, error) {
+	err := r.standing(ctx, s, TaskPastDue, &m, func(f ledger.Finding) (bool, error) {
+		h, err := r.Ledger.Head(ctx, f.Ref)
+		if err != nil || h.Terminal() || h.Untaken < UntakenFrom {
+			return false, ignoreGone(err)
+		}
+		if id, _ := r.wrong(h, r.Now()); id != UnknownVersion && !m.has(f.Ref) {
+			m.add(taskOf(h, f.First))
+		}
+		return true, nil
+	})
+	return m, err
+}
+
+// unknownWait is how often a runner looks at a task whose agent version it does not
+// have, and again as long.
+const unknownWait = time.Minute
+
+// unknown adds to the tasks that the sweep leaves alone those that a runner does: while
+// a deploy is under way the two may know different versions.
+func (r *Reporter) unknown(ctx context.Context, s scope, m measure, now time.Time) (measure, error) {
+	err := r.standing(ctx, s, UnknownVersion, &m, func(f ledger.Finding) (bool, error) {
+		h, err := r.Ledger.Head(ctx, f.Ref)
+		if err != nil || h.Terminal() || h.Pause != nil || h.Leased(now) || now.Sub(f.Last) > unknownWait+r.Late {
+			return false, ignoreGone(err)
+		}
+		if !m.has(f.Ref) {
+			m.add(taskOf(h, f.First))
+		}
+		return true, nil
+	})
+	return m, err
+}
+
+// standing goes through the findings of a state, and has each looked at. A survey
+// forgets what is over.
+func (r *Reporter) standing(ctx context.Context, s scope, id ID, m *measure, stands func(ledger.Finding) (bool, error)) error {
+	page, err := r.Ledger.Found(ctx, ledger.FindingQuery{Kind: string(id), Tenant: s.tenant, All: s.all, Limit: maxFound})
+	if err != nil {
+		return err
+	}
+	m.more = m.more || page.More
+	for _, f := range page.Findings {
+		is, err := stands(f)
+		if err == nil && !is && s.all {
+			err = r.Ledger.Forget(ctx, f.Ref, string(id))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ignoreGone takes a task that is not there any more for one that is well.
+func ignoreGone(err error) error {
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,205 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+)
+
+// doubtPatience is how long an effect in doubt is left to its own policy: another
+// attempt, or a question to the other side. One that is held waits for an operator
+// from the beginning.
+const doubtPatience = 5 * time.Minute
+
+// inDoubt counts the effects in doubt that nobody is about to settle.
+func (r *Reporter) inDoubt(ctx context.Context, s scope, now time.Time) (measure, error) {
+	var m measure
+	err := r.standing(ctx, s, EffectInDoubt, &m, func(f ledger.Finding) (bool, error) {
+		effects, err := r.Ledger.EffectList(ctx, f.Ref)
+		if err != nil {
+			return false, err
+		}
+		var standing, counted bool
+		var oldest time.Time
+		for _, e := range effects {
+			since, doubtful := doubt(e, now)
+			if !doubtful {
+				continue
+			}
+			standing = true
+			if e.Policy != lifecycle.PolicyHold && now.Sub(since) < doubtPatience {
+				continue
+			}
+			m.value++
+			if !counted || since.Before(oldest) {
+				oldest = since
+			}
+			counted = true
+		}
+		if counted {
+			t, err := r.named(ctx, f, oldest)
+			if err != nil {
+				return true, err
+			}
+			m.list(t)
+		}
+		return standing, nil
+	})
+	return m, err
+}
+
+// doubt says whether an effect is in doubt, and since when.
+func doubt(e lifecycle.Effect, now time.Time) (time.Time, bool) {
+	switch {
+	case e.State == lifecycle.EffectInDoubt:
+		return e.SettledAt, true
+	case e.State == lifecycle.EffectIntended && !now.Before(e.CallUntil):
+		return e.CallUntil, true
+	}
+	return time.Time{}, false
+}
+
+// named is the task of a finding, with what its head says of it; without an instant, it
+// is since it has expired.
+func (r *Reporter) named(ctx context.Context, f ledger.Finding, since time.Time) (Task, error) {
+	h, err := r.Ledger.Head(ctx, f.Ref)
+	if errors.Is(err, ledger.ErrNotFound) {
+		h, err = lifecycle.Head{Tenant: f.Ref.Tenant, Task: f.Ref.Task}, nil
+	}
+	if since.IsZero() {
+		since = h.ExpiresAt
+	}
+	return taskOf(h, since), err
+}
+
+// undelivered measures the oldest update that an endpoint has not taken, though it
+// was asked to, or that nobody has brought it though it is late.
+func (r *Reporter) undelivered(ctx context.Context, s scope, now time.Time) (measure, error) {
+	var m measure
+	err := r.standing(ctx, s, Undelivered, &m, func(f ledger.Finding) (bool, error) {
+		endpoints, err := r.Ledger.EndpointList(ctx, f.Ref)
+		if err != nil {
+			return false, err
+		}
+		lacking := slices.DeleteFunc(endpoints, func(e ledger.Endpoint) bool { return e.Delivery.Attempt == 0 })
+		return r.lacks(ctx, &m, f.Ref, lacking, now)
+	})
+	if err != nil {
+		return m, err
+	}
+	page, err := r.Ledger.DueDeliveries(ctx, now.Add(-r.Late), nil, maxFound)
+	if err != nil {
+		return m, err
+	}
+	m.more = m.more || page.Next != nil
+	for _, at := range page.Due {
+		if !s.has(at.Ref) || m.has(at.Ref) {
+			continue
+		}
+		e, err := r.Ledger.Endpoint(ctx, at.Ref, at.ID)
+		if err == nil {
+			_, err = r.lacks(ctx, &m, at.Ref, []ledger.Endpoint{e}, now)
+		}
+		if ignoreGone(err) != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// lacks measures what active endpoints of a task lack, and says whether they lack
+// anything.
+func (r *Reporter) lacks(ctx context.Context, m *measure, ref lifecycle.Ref, endpoints []ledger.Endpoint, now time.Time) (bool, error) {
+	var oldest time.Time
+	for _, e := range endpoints {
+		if e.Delivery.State != ledger.DeliveryActive {
+			continue
+		}
+		entries, err := r.Ledger.Entries(ctx, ref, e.Delivery.Cursor, 1)
+		if err != nil {
+			return false, err
+		}
+		for _, first := range entries {
+			if oldest.IsZero() || first.AcceptedAt.Before(oldest) {
+				oldest = first.AcceptedAt
+			}
+		}
+	}
+	if oldest.IsZero() {
+		return false, nil
+	}
+	t, err := r.named(ctx, ledger.Finding{Ref: ref}, oldest)
+	m.list(t)
+	m.value = max(m.value, seconds(now.Sub(oldest)))
+	return true, err
+}
+
+// seconds are whole milliseconds.
+func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
+
+// givenUp counts the endpoints that are not called any more.
+func (r *Reporter) givenUp(ctx context.Context, s scope) (measure, error) {
+	var m measure
+	err := r.standing(ctx, s, DeliveryGivenUp, &m, func(f ledger.Finding) (bool, error) {
+		endpoints, err := r.Ledger.EndpointList(ctx, f.Ref)
+		if err != nil {
+			return false, err
+		}
+		before := m.value
+		for _, e := range endpoints {
+			if e.Delivery.State == ledger.DeliveryGivenUp {
+				m.value++
+			}
+		}
+		if m.value == before {
+			return false, nil
+		}
+		t, err := r.named(ctx, f, f.Last)
+		m.list(t)
+		return true, err
+	})
+	return m, err
+}
+
+// unpurged counts the tasks that have expired and are still there, those whose purge has
+// begun among them.
+func (r *Reporter) unpurged(ctx context.Context, s scope, now time.Time) (measure, error) {
+	var m measure
+	page, err := r.Ledger.Expired(ctx, now.Add(-r.PurgePatience-r.Late), nil, maxFound)
+	m.more = page.Next != nil
+	for _, ref := range page.Refs {
+		if !s.has(ref) {
+			continue
+		}
+		t, failed := r.named(ctx, ledger.Finding{Ref: ref}, time.Time{})
+		if failed != nil {
+			return m, failed
+		}
+		m.add(t)
+	}
+	return m, err
+}
+
+// swept measures whether a sweep has come to its end lately.
+func (r *Reporter) swept(ctx context.Context, now time.Time) (measure, error) {
+	var last time.Time
+	if r.LastSweep != nil {
+		last = r.LastSweep()
+	} else {
+		page, err := r.Ledger.Found(ctx, ledger.FindingQuery{Kind: string(SweepSilent), Limit: 1})
+		if err != nil {
+			return measure{}, err
+		}
+		if len(page.Findings) > 0 {
+			last = page.Findings[0].Last
+		}
+	}
+	if now.Sub(last) <= r.Late {
+		return measure{value: 1}, nil
+	}
+	return measure{oldest: last}, nil
+}
