@@ -73,7 +73,7 @@ func (w workshop) schemathesis(ctx context.Context, url string, a subject, seen 
 		"--request-timeout", "20", "--generation-database", "none", "--warnings", "off",
 		"--report", "har", "--report-har-path", har(w.dir, a))
 	if a.base != "" {
-		cmd.Args = append(cmd.Args, "--exclude-path", "/healthz") // the process's, not an agent's
+		cmd.Args = append(cmd.Args, "--exclude-path", "/healthz", "--exclude-path", "/health") // the process's, not an agent's
 	}
 	cmd.Dir = w.dir
 	var printed bytes.Buffer

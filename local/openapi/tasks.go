@@ -41,7 +41,7 @@ func subjects() []subject {
 				return []string{text("openapi-1", "count 1000"), text("openapi-2", "Ada"), text("openapi-3", largeText), text("openapi-4", "count 900")}, nil
 			},
 			does: append(everywhere, "POST /message:send", "POST /message:stream", "GET /tasks/{id}/blobs/{item}",
-				"GET /.well-known/jwks.json", "GET /.well-known/webhook-keys.json", "GET /healthz"),
+				"GET /.well-known/jwks.json", "GET /.well-known/webhook-keys.json", "GET /healthz", "GET /health"),
 		},
 		{
 			name: "access-review", base: "/access-review", examples: 30, texts: []string{"approve all", "why?"},

@@ -43,7 +43,7 @@ func TestAnswersAreDescribed(t *testing.T) {
 	h.tourWebhooks(task)
 	h.tourOutside()
 	h.tourRefusals(task)
-	for _, path := range []string{"/.well-known/jwks.json", "/.well-known/webhook-keys.json", "/healthz", "/extendedAgentCard", "/toured/extendedAgentCard"} {
+	for _, path := range []string{"/.well-known/jwks.json", "/.well-known/webhook-keys.json", "/healthz", "/health", "/extendedAgentCard", "/toured/extendedAgentCard"} {
 		h.ask(200, http.MethodGet, path, "")
 	}
 	h.ask(200, http.MethodGet, "/.well-known/agent-card.json", "")

@@ -143,14 +143,23 @@ func (c *call) refuse(err error) {
 		if k.status == http.StatusServiceUnavailable {
 			st.Message = "The service is not available at the moment; try again. The incident is " + incident + "."
 		}
-		c.Logger.LogAttrs(c.r.Context(), slog.LevelError, "request failed",
-			slog.String("incident", incident), slog.String("operation", c.name), slog.Any("error", err))
+		c.failed(lifecycle.Ref{Tenant: c.who.Tenant}, incident, err)
 	}
 	details := []any{info}
 	if len(fields) > 0 {
 		details = append(details, badRequest{"type.googleapis.com/google.rpc.BadRequest", fields})
 	}
 	c.complain(k, st, details)
+}
+
+// failed says once that a request met a fault.
+func (c *call) failed(ref lifecycle.Ref, incident string, err error) {
+	if c.Watch != nil {
+		c.Watch.RequestFailed(c.r.Context(), ref, c.name, incident, err)
+		return
+	}
+	c.Logger.LogAttrs(c.r.Context(), slog.LevelError, "request failed",
+		slog.String("tenant", ref.Tenant), slog.String("task", string(ref.Task)), slog.String("incident", incident), slog.String("operation", c.name), slog.Any("error", err))
 }
 
 func (c *call) complain(k kind, st status, details []any) {

@@ -126,7 +126,7 @@ func TestStreamEndsOnFault(t *testing.T) {
 		again.cut()
 		w.server.CloseClientConnections()
 		w.server.Close()
-		if w.connections[1].Reason != api.ClosedFault || w.connections[1].To != 2 || !strings.Contains(w.logged(), "stream failed") {
+		if w.connections[1].Reason != api.ClosedFault || w.connections[1].To != 2 || !strings.Contains(w.logged(), "request failed") {
 			t.Errorf("records %+v, log %s", w.connections, w.logged())
 		}
 	})

@@ -56,6 +56,10 @@ type Config struct {
 	Closing context.Context
 	// Connections records streams that opened and closed. nil records nothing.
 	Connections ConnectionLog
+	// Watch is told of what operators must know; nil: nobody is.
+	Watch Watch
+	// Health reports the lights of a tenant as JSON, for operators. nil: there are none.
+	Health func(ctx context.Context, tenant string) (any, error)
 	// Logger gets faults and nothing of what callers send. nil drops them.
 	Logger *slog.Logger
 
@@ -66,6 +70,13 @@ type Config struct {
 	WriteTimeout    time.Duration // for a caller to take what a stream sends
 	CommitTimeout   time.Duration // of one command, whatever becomes of its caller
 	MaxRequestBytes int64
+}
+
+// Watch is told of what operators must know.
+type Watch interface {
+	// RequestFailed: a request was answered with a fault of ours, and the caller told
+	// the incident. The task is there when it is known. Whoever is told logs it.
+	RequestFailed(ctx context.Context, ref lifecycle.Ref, operation, incident string, err error)
 }
 
 // Defaults.
@@ -94,7 +105,7 @@ var agentName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // reserved are path segments of this door, or of what stands beside it on the
 // same port, that an agent's name would shadow.
-var reserved = []string{"console", "healthz", "metrics", "rpc", "tasks"}
+var reserved = []string{"console", "health", "healthz", "metrics", "rpc", "tasks"}
 
 // complete checks a configuration and fills in what it leaves open.
 func (c Config) complete() (Config, error) {

@@ -12,11 +12,13 @@ import (
 // Connection is a stream that opened or closed. The record is kept apart from the
 // ledger, and nothing depends on it.
 type Connection struct {
-	At    time.Time  `json:"at"`
-	ID    string     `json:"id"`
-	Event string     `json:"event"` // "open" or "close"
-	Kind  string     `json:"kind"`  // the A2A operation
-	Task  a2a.TaskID `json:"task"`
+	At    time.Time `json:"at"`
+	ID    string    `json:"id"`
+	Event string    `json:"event"` // "open" or "close"
+	Kind  string    `json:"kind"`  // the A2A operation
+	// Tenant and Task are whose stream it is.
+	Tenant string     `json:"tenant"`
+	Task   a2a.TaskID `json:"task"`
 	// From is the cursor that the stream began behind, To the last sequence sent.
 	From uint64 `json:"from"`
 	To   uint64 `json:"to"`

@@ -88,6 +88,7 @@ var (
 	routeEffects     = &route{name: "effects", methods: get, unversioned: true, scopes: operators, serve: (*call).serveEffects}
 	routeArtifact    = &route{name: "artifact", methods: get, unversioned: true, scopes: readers, serve: (*call).serveArtifact}
 	routeBlob        = &route{name: "blob", methods: get, unversioned: true, scopes: readers, serve: (*call).serveBlob}
+	routeLights      = &route{name: "health", methods: get, unversioned: true, scopes: operators, serve: (*call).serveLights}
 	routeHealth      = &route{name: "healthz", methods: get, unversioned: true, serve: (*call).serveHealth}
 )
 
@@ -162,8 +163,13 @@ func (c *call) find(path string) (*route, address) {
 		}
 		segments[i] = plain
 	}
-	if len(segments) == 1 && segments[0] == "healthz" {
-		return routeHealth, address{}
+	if len(segments) == 1 {
+		switch segments[0] {
+		case "healthz":
+			return routeHealth, address{}
+		case "health":
+			return routeLights, address{}
+		}
 	}
 	if a := c.agentNamed(segments[0]); a != nil {
 		c.agent, c.named, segments = a, true, segments[1:]

@@ -49,7 +49,7 @@ func (c *call) serveExport(at address) {
 		header.Del("Content-Disposition")
 		c.refuse(err)
 	case err != nil && !errors.Is(err, errNotTaken) && c.r.Context().Err() == nil:
-		c.Logger.LogAttrs(c.r.Context(), slog.LevelError, "export was cut", slog.String("task", string(h.Task)), slog.Any("error", err))
+		c.Logger.LogAttrs(c.r.Context(), slog.LevelError, "export was cut", slog.String("tenant", h.Tenant), slog.String("task", string(h.Task)), slog.Uint64("seq", h.Seq), slog.Any("error", err))
 	}
 }
 

@@ -183,6 +183,21 @@ func isDigest(s string) bool {
 	return true
 }
 
+// serveLights answers with what is watched, and what breaks it: GET /health.
+func (c *call) serveLights(address) {
+	if c.Health == nil {
+		c.refuse(refuse(errRoute, "This server watches nothing."))
+		return
+	}
+	report, err := c.Health(c.r.Context(), c.who.Tenant)
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	c.w.Header().Set("Cache-Control", "no-store")
+	c.answer(report)
+}
+
 // serveHealth says whether this process takes requests.
 func (c *call) serveHealth(address) {
 	code, body := http.StatusOK, `{"status":"ok"}`

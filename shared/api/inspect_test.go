@@ -1,12 +1,16 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
+	"github.com/holdfast-a2a/holdfast/shared/ledger/ledgertest"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
@@ -93,5 +97,69 @@ func TestBlobs(t *testing.T) {
 		if a := c.send(c.raw(t.Context(), "GET", "/tasks/"+id+"/blobs/"+item, "")); a.err == nil || a.err.reason != "NOT_FOUND" || a.status != http.StatusNotFound {
 			t.Errorf("%s: %d %.200s", item, a.status, a.raw)
 		}
+	}
+}
+
+// The lights are an operator's, of the tenant who asks, and never kept by anybody. A
+// report that cannot be made is a fault; a door that watches nothing has no such address.
+func TestLights(t *testing.T) {
+	var fails error
+	w := newWorld(t, func(w *world) {
+		w.config.Health = func(_ context.Context, tenant string) (any, error) {
+			return object{"lights": tenant}, fails
+		}
+	})
+	c := w.client(t, false)
+	ask := func(token string) answer {
+		r := c.raw(t.Context(), "GET", "/health", "")
+		r.Header.Del("A2A-Version")
+		r.Header.Set("Authorization", "Bearer "+token)
+		return c.send(r)
+	}
+	if a := ask("acme/ann/operator:read"); a.status != 200 || string(a.raw) != `{"lights":"acme"}` || a.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %s %v", a.status, a.raw, a.header)
+	}
+	if a := ask("acme/ann/caller"); a.status != 403 || a.err == nil {
+		t.Errorf("a caller: %d %s", a.status, a.raw)
+	}
+	fails = ledger.ErrUnavailable
+	if a := ask("acme/ann/operator:read"); a.status != 503 {
+		t.Errorf("without a ledger: %d %s", a.status, a.raw)
+	}
+	w = newWorld(t)
+	if a := w.client(t, false).send(w.client(t, false).raw(t.Context(), "GET", "/health", "")); a.status != 404 {
+		t.Errorf("a door that watches nothing: %d %s", a.status, a.raw)
+	}
+}
+
+// watcher is told of faults.
+type watcher struct{ told []string }
+
+func (w *watcher) RequestFailed(_ context.Context, ref lifecycle.Ref, operation, incident string, err error) {
+	w.told = append(w.told, fmt.Sprintf("%s %s %t %v", ref.Tenant, operation, incident != "", err))
+}
+
+// Who watches is told of each fault once, and logs it instead of the door; of refusals
+// nobody is told.
+func TestFaultsAreWatched(t *testing.T) {
+	told := &watcher{}
+	w := newWorld(t, func(w *world) {
+		process := &ledgertest.Faults{Plan: ledgertest.Always("Head", ledgertest.FailBefore)}
+		authority := *w.authority
+		authority.Ledger = process.Ledger(w.ledger)
+		w.config.Authority, w.config.Watch = &authority, told
+	})
+	c := w.client(t, false)
+	if a := c.send(c.raw(t.Context(), "GET", "/tasks/x", "")); a.status != 503 {
+		t.Fatalf("%d %s", a.status, a.raw)
+	}
+	if len(told.told) != 1 || !strings.HasPrefix(told.told[0], tenant+" GetTask true ") {
+		t.Errorf("%q", told.told)
+	}
+	if logs := w.logged(); strings.Contains(logs, "request failed") {
+		t.Errorf("logged as well: %s", logs)
+	}
+	if a := c.send(c.raw(t.Context(), "GET", "/nowhere", "")); a.status != 404 || len(told.told) != 1 {
+		t.Errorf("%d, %q", a.status, told.told)
 	}
 }

@@ -76,6 +76,6 @@ func fits(m *a2a.Message) error {
 // discard removes the blobs of a task that was never created.
 func (c *call) discard(ctx context.Context, ref lifecycle.Ref) {
 	if err := c.Blobs.DeleteAll(ctx, ref); err != nil {
-		c.Logger.LogAttrs(ctx, slog.LevelWarn, "blobs of no task are left", slog.String("task", string(ref.Task)), slog.Any("error", err))
+		c.Logger.LogAttrs(ctx, slog.LevelWarn, "blobs of no task are left", slog.String("tenant", ref.Tenant), slog.String("task", string(ref.Task)), slog.Any("error", err))
 	}
 }

@@ -128,6 +128,6 @@ func (c *call) keep(ctx context.Context, ref lifecycle.Ref, messageID string, r 
 		At: lifecycle.Millis(c.Now()), Producer: c.producer(), EventID: messageID, Reason: r.Reason, Detail: r.Detail,
 	})
 	if err != nil {
-		c.Logger.LogAttrs(ctx, slog.LevelWarn, "a rejection was not kept", slog.String("task", string(ref.Task)), slog.Any("error", err))
+		c.Logger.LogAttrs(ctx, slog.LevelWarn, "a rejection was not kept", slog.String("tenant", ref.Tenant), slog.String("task", string(ref.Task)), slog.Any("error", err))
 	}
 }

@@ -163,6 +163,6 @@ func (c *call) recall(ctx context.Context, key *ledger.Key) error {
 func (c *call) untold(ref lifecycle.Ref, what string, err error) {
 	if err != nil {
 		c.Logger.LogAttrs(c.r.Context(), slog.LevelWarn, "an execution was not told; the sweep will",
-			slog.String("task", string(ref.Task)), slog.String("what", what), slog.Any("error", err))
+			slog.String("tenant", ref.Tenant), slog.String("task", string(ref.Task)), slog.String("operation", what), slog.Any("error", err))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -162,7 +161,7 @@ func (s *stream) run() {
 	h.Set("X-Accel-Buffering", "no") // nginx would hold updates back
 	s.w.WriteHeader(http.StatusOK)
 
-	record := Connection{At: lifecycle.Millis(s.Now()), ID: s.NewID(), Event: "open", Kind: s.name, Task: s.ref.Task}
+	record := Connection{At: lifecycle.Millis(s.Now()), ID: s.NewID(), Event: "open", Kind: s.name, Tenant: s.ref.Tenant, Task: s.ref.Task}
 	if s.cursor.given() {
 		record.From, s.sent = s.at.seq, s.at.seq
 	}
@@ -200,7 +199,7 @@ func (s *stream) pump() string {
 	case ctx.Err() != nil:
 		return ClosedLimit
 	}
-	s.Logger.LogAttrs(ctx, slog.LevelError, "stream failed", slog.String("task", string(s.ref.Task)), slog.Any("error", err))
+	s.failed(s.ref, s.NewID(), err)
 	return ClosedFault
 }
 

@@ -87,6 +87,9 @@ func (w *world) closed(t *testing.T, want api.Connection) {
 	if opened.Event != "open" || last.Event != "close" || opened.ID != last.ID || opened.ID == "" {
 		t.Errorf("records %+v, %+v", opened, last)
 	}
+	if opened.Tenant != tenant || last.Tenant != tenant || opened.Task == "" {
+		t.Errorf("whose are the records %+v, %+v", opened, last)
+	}
 	if last.Kind != want.Kind || last.From != want.From || last.To != want.To || last.Reason != want.Reason {
 		t.Errorf("record %+v, want %+v", last, want)
 	}

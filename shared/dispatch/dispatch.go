@@ -55,6 +55,16 @@ type Dispatcher struct {
 	Authority  *ledger.Authority
 	Executions Executions
 	Grace      time.Duration
+	// Watch is told of what operators must know; nil: nobody is.
+	Watch Watch
+}
+
+// Watch is told of what operators must know.
+type Watch interface {
+	// ExecutionFailed: something in an execution failed that says nothing of its task.
+	ExecutionFailed(ctx context.Context, h lifecycle.Head, execution string)
+	// TaskFailed: an execution is to end as failed, for its task did.
+	TaskFailed(ctx context.Context, ref lifecycle.Ref, execution string)
 }
 
 // Submitted starts the execution of a task's generation.

@@ -67,5 +67,8 @@ func (h *Handler) Handle(ctx context.Context, payload json.RawMessage) (json.Raw
 	if err != nil {
 		return nil, err
 	}
+	if out.Word == lifecycle.WordFailed && h.Dispatcher.Watch != nil {
+		h.Dispatcher.Watch.TaskFailed(ctx, op.Ref(), op.Execution)
+	}
 	return json.Marshal(out)
 }

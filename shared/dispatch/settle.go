@@ -29,6 +29,9 @@ func (d *Dispatcher) Settle(ctx context.Context, in Input, execution string) (li
 		return out, nil
 	}
 	if t.Pause == nil {
+		if d.Watch != nil {
+			d.Watch.ExecutionFailed(ctx, t.Head, execution)
+		}
 		return d.afterTrouble(t.Head, now), nil
 	}
 	res, err := d.Authority.Do(ctx, t, lifecycle.Expire{}, lifecycle.Source{Producer: "dispatch"}, ledger.Extra{})

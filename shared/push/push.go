@@ -31,6 +31,7 @@ type Config struct {
 	Dice   func() float64
 	NewID  func() string
 	Grace  time.Duration
+	Watch  webhook.Watch
 	Logger *slog.Logger
 	// Receivers remember who is slow; nil: nobody does.
 	Receivers *webhook.Receivers
@@ -70,7 +71,7 @@ func (c Config) keys(ctx context.Context) ([]string, error) {
 // Planner says who is to be delivered to, and what again. It delivers nothing: no key is
 // read for it.
 func (c Config) Planner() *webhook.Sender {
-	return &webhook.Sender{Endpoints: c.Ledger, Now: c.Now, Dice: c.Dice, NewID: c.NewID, Grace: c.Grace, Executions: c.Executions, Logger: c.Logger}
+	return &webhook.Sender{Endpoints: c.Ledger, Now: c.Now, Dice: c.Dice, NewID: c.NewID, Grace: c.Grace, Executions: c.Executions, Watch: c.Watch, Logger: c.Logger}
 }
 
 // Sender delivers. Its signing key is read now.

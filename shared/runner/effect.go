@@ -47,6 +47,9 @@ func (s *session) BeginEffect(ctx context.Context, start agent.EffectStart) (age
 	case lifecycle.ActWait:
 		return ticket, &agent.InDoubt{Effect: start.Name, Until: d.WaitUntil}
 	default:
+		if s.Watch != nil {
+			s.Watch.EffectHeld(ctx, s.in.Ref, start.Name)
+		}
 		return ticket, &agent.InDoubt{Effect: start.Name, Held: true}
 	}
 	return ticket, nil

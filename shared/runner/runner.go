@@ -44,7 +44,17 @@ type Config struct {
 	// DeadBefore is proof that whoever began an effect earlier is gone, zero where
 	// there is none.
 	DeadBefore time.Time
-	Logger     *slog.Logger
+	// Watch is told of what operators must know; nil: nobody is.
+	Watch  Watch
+	Logger *slog.Logger
+}
+
+// Watch is told of what operators must know.
+type Watch interface {
+	// EffectHeld: an effect in doubt is held for an operator.
+	EffectHeld(ctx context.Context, ref lifecycle.Ref, effect string)
+	// VersionUnknown: the task waits for an agent version that is not here.
+	VersionUnknown(ctx context.Context, ref lifecycle.Ref)
 }
 
 // Runner runs invocations.
@@ -72,7 +82,10 @@ func (r *Runner) Run(ctx context.Context, in Input) (lifecycle.Outcome, error) {
 	}
 	ag, known := r.Agents.Lookup(t.Agent, t.AgentVersion)
 	if !known {
-		r.Logger.Warn("agent version is not in the catalog", "task", in.Ref.Task, "agent", t.Agent, "version", t.AgentVersion)
+		r.Logger.Warn("agent version is not in the catalog", "tenant", in.Ref.Tenant, "task", in.Ref.Task, "seq", t.Seq, "agent", t.Agent, "version", t.AgentVersion)
+		if r.Watch != nil {
+			r.Watch.VersionUnknown(ctx, in.Ref)
+		}
 		return lifecycle.WaitFor(unknownAgentWait), nil
 	}
 	res, err := r.Authority.Do(ctx, t, lifecycle.Grant{Holder: in.Execution, Generation: in.Generation, Lease: t.Lease(r.Lease), Grace: r.Grace}, r.source(in, 0), ledger.Extra{})

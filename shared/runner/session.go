@@ -165,7 +165,7 @@ func (s *session) renew() {
 		s.stop(errLost)
 		return
 	default:
-		s.Logger.Warn("the lease was not renewed", "task", s.in.Ref.Task, "error", err)
+		s.Logger.Warn("the lease was not renewed", "tenant", s.in.Ref.Tenant, "task", s.in.Ref.Task, "fence", s.fence, "error", err)
 	}
 	s.heartbeat.Reset(s.renewal)
 }

@@ -38,9 +38,18 @@ type Sweeper struct {
 	// Page is how many tasks are read at a time, Most how many are looked at in one
 	// run.
 	Page, Most int
-	Logger     *slog.Logger
+	// Watch is told of what operators must know; nil: nobody is.
+	Watch  Watch
+	Logger *slog.Logger
 
 	place place[ledger.DueCursor]
+}
+
+// Watch is told of what operators must know.
+type Watch interface {
+	// Untaken: nobody has taken a task that somebody was told of, or nobody was told; it
+	// is restarted. The head says how often in a row.
+	Untaken(ctx context.Context, h lifecycle.Head)
 }
 
 // Found counts what one run did.
@@ -73,7 +82,7 @@ func (s *Sweeper) Run(ctx context.Context) (Found, error) {
 					return f, err
 				}
 				f.Failed++
-				s.Logger.Warn("the sweep could not handle a task", "task", h.Task, "error", err)
+				s.Logger.Warn("the sweep could not handle a task", "tenant", h.Tenant, "task", h.Task, "seq", h.Seq, "error", err)
 			}
 		}
 		if after = page.Next; after == nil {
@@ -110,6 +119,9 @@ func (s *Sweeper) look(ctx context.Context, ref lifecycle.Ref, f *Found) error {
 		return nil
 	}
 	f.Restarted++
+	if s.Watch != nil {
+		s.Watch.Untaken(ctx, t.Head)
+	}
 	return s.Executions.Restart(ctx, ref)
 }
 

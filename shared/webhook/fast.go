@@ -36,7 +36,7 @@ func (f *Fast) Tell(ctx context.Context, changes []ledger.Change) (again []ledge
 			now, later, err := f.Sender.Hint(ctx, c)
 			<-looks
 			if err != nil {
-				f.Sender.Logger.Warn("endpoints were not told", "task", c.Ref.Task, "error", err)
+				f.Sender.Logger.Warn("endpoints were not told", "tenant", c.Ref.Tenant, "task", c.Ref.Task, "seq", c.Entry.Seq, "error", err)
 				mu.Lock()
 				again = append(again, c)
 				mu.Unlock()
@@ -90,6 +90,6 @@ func (f *Fast) hand(ctx context.Context, at ledger.DueDelivery) {
 
 func (f *Fast) complain(ctx context.Context, at ledger.DueDelivery, err error) {
 	if err != nil && ctx.Err() == nil {
-		f.Sender.Logger.Warn("a delivery was broken off; the sweep goes on with it", "task", at.Ref.Task, "endpoint", at.ID, "error", err)
+		f.Sender.Logger.Warn("a delivery was broken off; the sweep goes on with it", "tenant", at.Ref.Tenant, "task", at.Ref.Task, "endpoint", at.ID, "error", err)
 	}
 }

@@ -44,7 +44,17 @@ type Sender struct {
 	Grace time.Duration
 	// Executions go on with what is not delivered at once. nil: whoever called does.
 	Executions Executions
-	Logger     *slog.Logger
+	// Watch is told of what operators must know; nil: nobody is.
+	Watch  Watch
+	Logger *slog.Logger
+}
+
+// Watch is told of what operators must know.
+type Watch interface {
+	// NotDelivered: an endpoint has not taken an update; it is tried again.
+	NotDelivered(ctx context.Context, at ledger.DueDelivery)
+	// GivenUp: an endpoint has not taken an update, and it was the last attempt.
+	GivenUp(ctx context.Context, at ledger.DueDelivery, seq uint64)
 }
 
 // Word says how a delivery goes on.

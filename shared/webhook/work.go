@@ -65,7 +65,12 @@ func (w *work) claim(ctx context.Context) (bool, error) {
 			return false, nil
 		}
 		if w.orphaned(now); w.e.Delivery.State != ledger.DeliveryActive {
-			return false, w.write(ctx, w.released())
+			d := w.released()
+			if err := w.write(ctx, d); err != nil {
+				return false, err
+			}
+			w.tell(ctx, d, d.Cursor+1)
+			return false, nil
 		}
 		w.e.Delivery.Holder = holder
 		if err = w.hold(ctx); !errors.Is(err, ledger.ErrDeliveryChanged) {
@@ -252,7 +257,22 @@ func (w *work) failed(ctx context.Context, a attempted) error {
 	}
 	w.result.State, w.result.Failed = d.State, true
 	w.complain(a, d)
-	return w.write(ctx, d)
+	if err := w.write(ctx, d); err != nil {
+		return err
+	}
+	w.tell(ctx, d, a.seq)
+	return nil
+}
+
+// tell says what operators must know of a failure that is stored.
+func (w *work) tell(ctx context.Context, d ledger.Delivery, seq uint64) {
+	switch {
+	case w.s.Watch == nil:
+	case d.State == ledger.DeliveryGivenUp:
+		w.s.Watch.GivenUp(ctx, w.at, seq)
+	case d.State == ledger.DeliveryActive:
+		w.s.Watch.NotDelivered(ctx, w.at)
+	}
 }
 
 func (w *work) complain(a attempted, d ledger.Delivery) {
