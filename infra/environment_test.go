@@ -15,7 +15,7 @@ import (
 
 // kept are variables that the template leaves alone: their defaults are made for Lambda, and a second place for a limit is one too many. Whoever
 // needs another value sets it on the function.
-var kept = []string{"LEASE", "RENEWAL", "GRACE", "RESERVE", "WAIT_BUDGET", "KEEP_ALIVE", "STREAM_LIMIT", "SWEEP_MOST", "WEBHOOK_NETWORKS"}
+var kept = []string{"LEASE", "RENEWAL", "GRACE", "RESERVE", "WAIT_BUDGET", "KEEP_ALIVE", "STREAM_LIMIT", "SWEEP_MOST", "HEALTH_LATE", "HEALTH_WINDOW", "WEBHOOK_NETWORKS"}
 
 // checkEnvironment compares what the template gives with what infra/boot reads.
 func checkEnvironment(t *testing.T, all stacks) (violations []string) {

@@ -28,24 +28,26 @@ func (p process) api() (any, error) {
 	if err := errors.Join(p.err(), err, unknown); err != nil {
 		return nil, err
 	}
-	tables := newLedger(c, s)
-	authority := p.authority(tables)
+	tables, monitor := p.watched(c, s, t)
+	authority := p.authority(tables, monitor)
 	ring, err := ringOf(c, tables, key)
 	if err != nil {
 		return nil, err
 	}
-	told, err := dispatcher(c, machine, authority, t.grace)
+	told, err := dispatcher(c, machine, authority, monitor, t.grace)
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := delivering(p.push(tables, ring, networks, t.grace), c, deliveries)
+	hooks, err := delivering(p.push(tables, ring, networks, t.grace, monitor), c, deliveries)
 	if err != nil {
 		return nil, err
 	}
+	shown := lights(p.reporter(tables, known, t))
 	door, err := api.New(api.Config{
 		Authority: authority, Blobs: newBlobs(c, s), Agents: offered, Policies: policies, Executions: told,
 		Callers: who, Keys: ring, Push: hooks.Door(), Receipts: receipts, Now: p.now, NewID: newID,
-		BaseURL:     d.address,
+		BaseURL: d.address,
+		Watch:   monitor, Health: shown,
 		Connections: connections{p.logger}, Logger: p.logger,
 		WaitBudget: d.waitBudget, KeepAlive: d.keepAlive, StreamLimit: d.streamLimit,
 	})
@@ -54,7 +56,7 @@ func (p process) api() (any, error) {
 	}
 	// The records of streams are in the function's log, which it cannot read.
 	operators, err := console.New(console.Config{
-		Authority: authority, Callers: who, Agents: offer.Versions(known), Executions: told, Replay: hooks.Replay,
+		Authority: authority, Callers: who, Agents: offer.Versions(known), Executions: told, Replay: hooks.Replay, Health: shown,
 		Now: p.now, NewID: newID, Grace: t.grace, Logger: p.logger,
 	})
 	if err != nil {
@@ -94,5 +96,5 @@ type connections struct{ logger *slog.Logger }
 // Record implements api.ConnectionLog.
 func (c connections) Record(r api.Connection) {
 	c.logger.LogAttrs(context.Background(), slog.LevelInfo, "connection", slog.String("connection", r.ID), slog.String("event", r.Event), slog.String("kind", r.Kind),
-		slog.String("task", string(r.Task)), slog.Uint64("from", r.From), slog.Uint64("to", r.To), slog.String("reason", r.Reason))
+		slog.String("tenant", r.Tenant), slog.String("task", string(r.Task)), slog.Uint64("from", r.From), slog.Uint64("to", r.To), slog.String("reason", r.Reason))
 }

@@ -1,11 +1,13 @@
 package boot
 
 import (
+	"cmp"
 	"net/url"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
 	"github.com/holdfast-a2a/holdfast/shared/api"
+	"github.com/holdfast-a2a/holdfast/shared/health"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
@@ -25,6 +27,8 @@ const (
 type storage struct {
 	tables dynamo.Names
 	bucket string
+	// deployment tells its metrics from others' of the account.
+	deployment string
 }
 
 func readStorage(v *variables) storage {
@@ -33,7 +37,8 @@ func readStorage(v *variables) storage {
 			Tasks:   v.needed(tasksTable, "the name of the streamed table"),
 			Private: v.needed(privateTable, "the name of the table that is not streamed"),
 		},
-		bucket: v.needed(blobsBucket, "the name of the bucket of large parts"),
+		bucket:     v.needed(blobsBucket, "the name of the bucket of large parts"),
+		deployment: cmp.Or(v.text(deployment), defaultDeployment),
 	}
 }
 
@@ -48,6 +53,8 @@ func readDeliveryMachine(v *variables) string {
 // timing is how long things last.
 type timing struct {
 	lease, renewal, grace time.Duration
+	// late and window are those of the lights.
+	late, window time.Duration
 }
 
 func readTiming(v *variables) timing {
@@ -55,6 +62,8 @@ func readTiming(v *variables) timing {
 		lease:   v.span(lease, lifecycle.DefaultLease, time.Second),
 		renewal: v.span(renewal, lifecycle.DefaultRenewal, time.Millisecond),
 		grace:   v.span(grace, lifecycle.DefaultGrace, time.Millisecond),
+		late:    v.span(healthLate, health.DefaultLate, time.Second),
+		window:  v.span(healthWindow, health.DefaultWindow, time.Second),
 	}
 	if 2*t.renewal > t.lease {
 		v.wrong(renewal, "is %s: at most half of the lease of %s, so that one renewal may be lost", t.renewal, t.lease)

@@ -24,12 +24,12 @@ func (p process) deliver() (Delivering, error) {
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	tables := newLedger(c, s)
+	tables, monitor := p.watched(c, s, t)
 	ring, err := ringOf(c, tables, key)
 	if err != nil {
 		return nil, err
 	}
-	hooks := p.push(tables, ring, networks, t.grace)
+	hooks := p.push(tables, ring, networks, t.grace, monitor)
 	h := &webhook.Handler{Sender: hooks.Sender, Budget: deliverBudget, Logger: p.logger}
 	return h.Handle, nil
 }

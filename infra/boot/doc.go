@@ -13,6 +13,7 @@
 //	HOLDFAST_BLOBS_BUCKET      the bucket of large parts
 //	HOLDFAST_STATE_MACHINE     ARN of the state machine's alias
 //	HOLDFAST_DELIVERY_MACHINE  ARN of the delivery machine's alias
+//	HOLDFAST_DEPLOYMENT        name of this deployment, the one dimension of its metrics
 //	HOLDFAST_SYSTEMS_URL       API of the systems that accessreview works on; without it
 //	                           that agent is not offered
 //	HOLDFAST_PUBLIC_URL        address under which callers reach the API; without it, the
@@ -30,6 +31,7 @@
 //	HOLDFAST_RECEIPT_ISSUERS   JSON array of {"issuer", "jwksUrl", "audience"}: whose
 //	                           authorization receipts are taken, see package receipt
 //	HOLDFAST_LEASE, HOLDFAST_RENEWAL, HOLDFAST_GRACE    see lifecycle's defaults
+//	HOLDFAST_HEALTH_LATE, HOLDFAST_HEALTH_WINDOW    see health's defaults
 //	HOLDFAST_RESERVE           kept free at the end of an invocation
 //	HOLDFAST_WAIT_BUDGET, HOLDFAST_KEEP_ALIVE, HOLDFAST_STREAM_LIMIT    see api's defaults
 //	HOLDFAST_SWEEP_MOST        tasks that one sweep looks at

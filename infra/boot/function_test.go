@@ -75,16 +75,16 @@ func TestSweepIsBounded(t *testing.T) {
 		}
 	}
 	n := 0
-	if err := bounded(sweeper(7, func() { n++ }), noEndpoints, noPurges, time.Second)(t.Context()); err != nil || n != 7 {
+	if err := bounded(monitorOn(logs), noSurvey, sweeper(7, func() { n++ }), noEndpoints, noPurges, time.Second)(t.Context()); err != nil || n != 7 {
 		t.Errorf("%d pages of 7, %v", n, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	if err := bounded(sweeper(1<<30, func() {}), noEndpoints, noPurges, time.Hour-time.Millisecond)(ctx); err != nil || !strings.Contains(logs.String(), `"cut":true`) {
+	if err := bounded(monitorOn(logs), noSurvey, sweeper(1<<30, func() {}), noEndpoints, noPurges, time.Hour-time.Millisecond)(ctx); err != nil || !strings.Contains(logs.String(), `"cut":true`) {
 		t.Errorf("out of time: %v, %s", err, logs)
 	}
 	gone, stop := context.WithCancel(t.Context())
-	if err := bounded(sweeper(1<<30, stop), noEndpoints, noPurges, time.Second)(gone); !errors.Is(err, context.Canceled) {
+	if err := bounded(monitorOn(logs), noSurvey, sweeper(1<<30, stop), noEndpoints, noPurges, time.Second)(gone); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped from outside: %v", err)
 	}
 }
@@ -98,7 +98,7 @@ func record(sequence, sort, name string) string {
 // disturbs no other.
 func TestStream(t *testing.T) {
 	logs := &bytes.Buffer{}
-	f := following(slog.New(slog.NewJSONHandler(logs, nil)), nobody, nothing)
+	f := following(slog.New(slog.NewJSONHandler(logs, nil)), monitorOn(logs), nobody, nothing)
 	for _, c := range []struct {
 		name    string
 		records []string

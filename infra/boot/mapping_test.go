@@ -123,7 +123,7 @@ func TestPoisonedRecordBlocksNothing(t *testing.T) {
 	logs := &bytes.Buffer{}
 	records := twoTasks(t)
 	const third = 2
-	m := &mapping{function: following(slog.New(slog.NewJSONHandler(logs, nil)), nobody, nothing), logs: logs, sent: map[string]int{}}
+	m := &mapping{function: following(slog.New(slog.NewJSONHandler(logs, nil)), monitorOn(logs), nobody, nothing), logs: logs, sent: map[string]int{}}
 	if err := m.deliver(t.Context(), records); err != nil || !slices.Equal(m.handled, []int{len(records)}) || len(records) != 8 {
 		t.Fatalf("of %d records %v were handled, %v", len(records), m.handled, err)
 	}

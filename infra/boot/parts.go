@@ -8,16 +8,15 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/holdfast-a2a/holdfast/infra/blobs"
-	"github.com/holdfast-a2a/holdfast/infra/dynamo"
 	"github.com/holdfast-a2a/holdfast/infra/stepfn"
 	"github.com/holdfast-a2a/holdfast/shared/agent"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
 	"github.com/holdfast-a2a/holdfast/shared/catalog/hello"
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
+	"github.com/holdfast-a2a/holdfast/shared/health"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 )
 
@@ -36,26 +35,17 @@ func newProcess() process {
 // newID gives the IDs of tasks and operations: UUIDs in order of time (version 7).
 func newID() string { return string(a2a.NewTaskID()) }
 
-func newLedger(c aws.Config, s storage) *dynamo.Ledger {
-	return dynamo.New(dynamodb.NewFromConfig(c), s.tables, dynamo.Options{})
-}
-
-// authority is a ledger with its rules.
-func (p process) authority(l ledger.Ledger) *ledger.Authority {
-	return &ledger.Authority{Ledger: l, Now: p.now, NewID: newID}
-}
-
 func newBlobs(c aws.Config, s storage) ledger.Blobs {
 	return blobs.New(s3.NewFromConfig(c), s.bucket)
 }
 
 // dispatcher tells executions of the state machine.
-func dispatcher(c aws.Config, machine string, a *ledger.Authority, grace time.Duration) (*dispatch.Dispatcher, error) {
+func dispatcher(c aws.Config, machine string, a *ledger.Authority, m *health.Monitor, grace time.Duration) (*dispatch.Dispatcher, error) {
 	executions, err := stepfn.New(stepfn.NewClient(c), machine)
 	if err != nil {
 		return nil, err
 	}
-	return &dispatch.Dispatcher{Authority: a, Executions: executions, Grace: grace}, nil
+	return &dispatch.Dispatcher{Authority: a, Executions: executions, Grace: grace, Watch: m}, nil
 }
 
 // agents are those that are shipped; the first is the default one. A version leaves

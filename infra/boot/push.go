@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
 	"github.com/holdfast-a2a/holdfast/infra/kms"
 	"github.com/holdfast-a2a/holdfast/infra/stepfn"
+	"github.com/holdfast-a2a/holdfast/shared/health"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -45,10 +46,10 @@ func readNetworks(v *variables) (out []netip.Prefix) {
 }
 
 // push joins the two sides of webhooks over the tables.
-func (p process) push(tables *dynamo.Ledger, ring *keyring.Ring, networks []netip.Prefix, grace time.Duration) push.Config {
+func (p process) push(tables *dynamo.Ledger, ring *keyring.Ring, networks []netip.Prefix, grace time.Duration, m *health.Monitor) push.Config {
 	return push.Config{
 		Ledger: tables, Ring: ring, Guard: webhook.Guard{Allow: networks, AllowHTTP: len(networks) > 0},
-		Now: p.now, Dice: rand.Float64, NewID: newID, Grace: grace, Logger: p.logger,
+		Now: p.now, Dice: rand.Float64, NewID: newID, Grace: grace, Watch: m, Logger: p.logger,
 	}
 }
 

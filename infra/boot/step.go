@@ -28,14 +28,15 @@ func (p process) step() (Operations, error) {
 	if err := errors.Join(p.err(), err); err != nil {
 		return nil, err
 	}
-	authority := p.authority(newLedger(c, s))
-	told, err := dispatcher(c, machine, authority, t.grace)
+	tables, monitor := p.watched(c, s, t)
+	authority := p.authority(tables, monitor)
+	told, err := dispatcher(c, machine, authority, monitor, t.grace)
 	if err != nil {
 		return nil, err
 	}
 	steps := runner.New(runner.Config{
 		Authority: authority, Blobs: newBlobs(c, s), Agents: known, Rand: rand.Float64,
-		Lease: t.lease, Renewal: t.renewal, Grace: t.grace, Reserve: free, Logger: p.logger,
+		Lease: t.lease, Renewal: t.renewal, Grace: t.grace, Reserve: free, Watch: monitor, Logger: p.logger,
 	})
 	return only(&dispatch.Handler{Dispatcher: told, Steps: func(ctx context.Context, in dispatch.Input, execution string, deadlineAt time.Time) (lifecycle.Outcome, error) {
 		return steps.Run(ctx, runner.Input{Ref: in.Ref(), Generation: in.Generation, Execution: execution, DeadlineAt: deadlineAt})
@@ -52,7 +53,8 @@ func (p process) settle() (Operations, error) {
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	told, err := dispatcher(c, machine, p.authority(newLedger(c, s)), t.grace)
+	tables, monitor := p.watched(c, s, t)
+	told, err := dispatcher(c, machine, p.authority(tables, monitor), monitor, t.grace)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
+	"github.com/holdfast-a2a/holdfast/shared/health"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/sweep"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
@@ -31,17 +32,17 @@ func (p process) stream() (Streaming, error) {
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	tables := newLedger(c, s)
+	tables, monitor := p.watched(c, s, t)
 	ring, err := ringOf(c, tables, key)
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := delivering(p.push(tables, ring, networks, t.grace), c, machine)
+	hooks, err := delivering(p.push(tables, ring, networks, t.grace, monitor), c, machine)
 	if err != nil {
 		return nil, err
 	}
 	hooks.Receivers = &webhook.Receivers{}
-	return following(p.logger, func(ctx context.Context, h *hints) ([]string, error) {
+	return following(p.logger, monitor, func(ctx context.Context, h *hints) ([]string, error) {
 		return h.deliver(ctx, hooks), nil
 	}, func(ctx context.Context, refs []lifecycle.Ref) sweep.Forgotten {
 		return expired(ctx, p.purges(tables, newBlobs(c, s), len(refs)), refs)
@@ -58,23 +59,30 @@ func (p process) stream() (Streaming, error) {
 // (Lambda, "Reporting batch item failures"). Lambda delivers again what begins with the
 // first such one, and gives it up in the end. What stands behind it was handled at the
 // first delivery already, and is at each: a poisoned record blocks nothing but itself.
-func following(logger *slog.Logger, deliver func(context.Context, *hints) ([]string, error), purge func(context.Context, []lifecycle.Ref) sweep.Forgotten) Streaming {
+//
+// How old the oldest record was is measured of every batch that has one.
+func following(logger *slog.Logger, monitor *health.Monitor, deliver func(context.Context, *hints) ([]string, error), purge func(context.Context, []lifecycle.Ref) sweep.Forgotten) Streaming {
 	return func(ctx context.Context, b Batch) (events.DynamoDBEventResponse, error) {
 		failures := []events.DynamoDBBatchItemFailure{} // Lambda takes null for a failed batch
 		entries, told := 0, newHints()
 		var over []lifecycle.Ref
+		var first oldest
 		for _, raw := range b.Records {
 			r, err := decode(raw)
+			first.add(r.At)
 			switch {
 			case err != nil:
 				failures = append(failures, events.DynamoDBBatchItemFailure{ItemIdentifier: r.SequenceNumber})
-				logger.LogAttrs(ctx, slog.LevelError, "a stream record cannot be read", slog.String("sequenceNumber", r.SequenceNumber), slog.Any("error", err))
+				monitor.RecordUnreadable(ctx, r.SequenceNumber, err)
 			case r.Expired:
 				over = append(over, r.Ref)
 			case !r.Ignored():
 				entries++
 				told.add(r)
 			}
+		}
+		if !first.IsZero() {
+			monitor.StreamAge(ctx, monitor.Now().Sub(first.Time))
 		}
 		if len(told.order) > 0 {
 			again, err := deliver(ctx, told)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfast-a2a/holdfast/shared/health"
 	"github.com/holdfast-a2a/holdfast/shared/sweep"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
@@ -30,34 +31,41 @@ func (p process) sweep() (Sweeping, error) {
 	if err := errors.Join(p.err(), err); err != nil {
 		return nil, err
 	}
-	tables := newLedger(c, s)
-	authority := p.authority(tables)
-	told, err := dispatcher(c, machine, authority, t.grace)
+	tables, monitor := p.watched(c, s, t)
+	authority := p.authority(tables, monitor)
+	told, err := dispatcher(c, machine, authority, monitor, t.grace)
 	if err != nil {
 		return nil, err
 	}
 	// It delivers nothing, and so reads no key and no secret.
-	hooks, err := delivering(p.push(tables, nil, nil, t.grace), c, deliveries)
+	hooks, err := delivering(p.push(tables, nil, nil, t.grace, monitor), c, deliveries)
 	if err != nil {
 		return nil, err
 	}
 	planner := hooks.Planner()
-	return bounded(&sweep.Sweeper{
-		Authority: authority, Executions: told, Page: sweepPage, Most: most, Logger: p.logger,
+	return bounded(monitor, p.reporter(tables, known, t).Survey, &sweep.Sweeper{
+		Authority: authority, Executions: told, Page: sweepPage, Most: most, Watch: monitor, Logger: p.logger,
 		Known: func(agent string, version int) bool { _, ok := known.Lookup(agent, version); return ok }, Outside: known.Outside,
 	}, hooks.Sweeper(planner, planner.Hand).Run, p.purges(tables, newBlobs(c, s), most).Run, free), nil
 }
 
-// bounded sweeps tasks, then endpoints, and then forgets what has expired, within one
-// invocation. A sweep that runs out of time has done its share: the next one goes on with
+// bounded measures what there is to find, sweeps tasks, then endpoints, and then forgets
+// what has expired, within one invocation. What could not be measured is swept all the
+// same. A sweep that runs out of time has done its share: the next one goes on with
 // what is still due.
-func bounded(s *sweep.Sweeper, endpoints func(context.Context) (webhook.Swept, error), purges func(context.Context) (sweep.Forgotten, error), reserve time.Duration) Sweeping {
+func bounded(m *health.Monitor, survey func(context.Context) (health.Report, error), s *sweep.Sweeper, endpoints func(context.Context) (webhook.Swept, error), purges func(context.Context) (sweep.Forgotten, error), reserve time.Duration) Sweeping {
 	return func(ctx context.Context) error {
 		limited := ctx
 		if end, ok := ctx.Deadline(); ok {
 			var cancel context.CancelFunc
 			limited, cancel = context.WithDeadline(ctx, end.Add(-reserve))
 			defer cancel()
+		}
+		report, unmeasured := survey(limited)
+		if unmeasured == nil {
+			m.Measured(ctx, report)
+		} else {
+			s.Logger.LogAttrs(ctx, slog.LevelError, "nothing was measured", slog.Any("error", unmeasured))
 		}
 		found, err := s.Run(limited)
 		swept, failed := endpoints(limited)
@@ -67,9 +75,10 @@ func bounded(s *sweep.Sweeper, endpoints func(context.Context) (webhook.Swept, e
 		s.Logger.LogAttrs(ctx, slog.LevelInfo, "sweep", slog.Int("looked", found.Looked), slog.Int("expired", found.Expired), slog.Int("restarted", found.Restarted),
 			slog.Int("skipped", found.Skipped), slog.Int("unknown", found.Unknown), slog.Int("failed", found.Failed), slog.Bool("cut", cut),
 			slog.Group("endpoints", slog.Int("looked", swept.Looked), slog.Int("behind", swept.Behind), slog.Int("settled", swept.Settled), slog.Int("skipped", swept.Skipped), slog.Int("failed", swept.Failed)), forgotten(done))
-		if cut {
-			return nil
+		if err != nil && !cut {
+			return err
 		}
-		return err
+		m.Swept(ctx)
+		return nil
 	}
 }

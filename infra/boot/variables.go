@@ -41,7 +41,7 @@ func newVariables(environ []string) *variables {
 var names = []string{
 	tasksTable, privateTable, blobsBucket, stateMachine, deliveryMachine, systemsURL, publicURL, streaming,
 	authWays, oidcIssuer, oidcAudience, oidcJWKS, oidcTenantClaim, oidcTenant, oidcScopePrefix, oidcGrant, apiKeys,
-	lease, renewal, grace, reserve, waitBudget, keepAlive, streamLimit, sweepMost, webhookNetworks, receiptIssuers, kmsKey,
+	lease, renewal, grace, reserve, waitBudget, keepAlive, streamLimit, sweepMost, webhookNetworks, receiptIssuers, deployment, healthLate, healthWindow, kmsKey,
 }
 
 const (
@@ -72,7 +72,10 @@ const (
 	sweepMost       = "SWEEP_MOST"
 	webhookNetworks = "WEBHOOK_NETWORKS"
 	receiptIssuers  = "RECEIPT_ISSUERS"
+	deployment      = "DEPLOYMENT"
 	kmsKey          = "KMS_KEY"
+	healthLate      = "HEALTH_LATE"
+	healthWindow    = "HEALTH_WINDOW"
 )
 
 // wrong records a problem of a variable.

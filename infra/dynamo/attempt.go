@@ -84,6 +84,9 @@ func attempt[T any](ctx context.Context, l *Ledger, do func(ctx context.Context,
 		if gone := ended(ctx, err); gone != nil {
 			return none, gone
 		}
+		if l.throttled != nil && isThrottle(err) {
+			l.throttled(ctx)
+		}
 		v, err := judge(err)
 		switch {
 		case v == final:

@@ -185,3 +185,30 @@ func TestRetryLimits(t *testing.T) {
 		t.Error("the status of an answer is not read")
 	}
 }
+
+// Throttling is told of once for each request that was refused, whatever it is a part
+// of; what else fails is not.
+func TestThrottlingIsTold(t *testing.T) {
+	throttled := []error{
+		coded(400, "ThrottlingException"), coded(400, "ProvisionedThroughputExceededException"), coded(400, "RequestLimitExceeded"),
+		canceled(nothing(), because("ThrottlingError", nil)), canceled(because("ProvisionedThroughputExceeded", nil)),
+	}
+	others := []error{
+		conditionFailed(nil), canceled(because("TransactionConflict", nil)), coded(500, "InternalServerError"), broken(), canceled(because("ConditionalCheckFailed", nil)),
+	}
+	for _, err := range append(slices.Clone(throttled), others...) {
+		synctest.Test(t, func(t *testing.T) {
+			told := 0
+			s := &script{t: t, answers: []answer{{err: err}, {err: err}, {}}}
+			l := New(s, Names{Tasks: "tasks", Private: "private"}, Options{Throttled: func(context.Context) { told++ }})
+			_ = l.Note(t.Context(), lifecycle.Ref{}, "kind", time.Now(), time.Hour, 1)
+			want := 0
+			if slices.Contains(throttled, err) {
+				want = 2
+			}
+			if told != want {
+				t.Errorf("%v: told %d times, want %d", err, told, want)
+			}
+		})
+	}
+}

@@ -35,6 +35,9 @@ type Options struct {
 	// Streams is the change feed, for Changes. Without one Changes is refused: in a
 	// deployment the stream function decodes records (see Decode).
 	Streams StreamsAPI
+	// Throttled is told of each request that DynamoDB refuses because there are too
+	// many; nil: nobody is.
+	Throttled func(ctx context.Context)
 }
 
 // Defaults of Watch: a person who waits for an answer sees it at once, and a
@@ -53,13 +56,14 @@ type Ledger struct {
 	pollFirst time.Duration
 	pollMost  time.Duration
 	feed      *feed
+	throttled func(ctx context.Context)
 }
 
 var _ ledger.Ledger = (*Ledger)(nil)
 
 // New is the ledger on two tables, which exist.
 func New(client API, tables Names, o Options) *Ledger {
-	l := &Ledger{client: client, tables: tables, retry: o.Retry.withDefaults(), pollFirst: o.PollFirst, pollMost: o.PollMost}
+	l := &Ledger{client: client, tables: tables, retry: o.Retry.withDefaults(), pollFirst: o.PollFirst, pollMost: o.PollMost, throttled: o.Throttled}
 	if l.pollFirst <= 0 {
 		l.pollFirst = defaultPollFirst
 	}

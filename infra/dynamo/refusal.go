@@ -58,12 +58,25 @@ const (
 )
 
 func undoneCodes() []string {
+	return append(throttleCodes(), "TransactionConflict", "TransactionConflictException", "ReplicatedWriteConflictException")
+}
+
+func throttleCodes() []string {
 	return []string{
-		"TransactionConflict", "TransactionConflictException",
 		"ThrottlingError", "ThrottlingException", "Throttling", "RequestLimitExceeded",
 		"ProvisionedThroughputExceeded", "ProvisionedThroughputExceededException",
-		"ReplicatedWriteConflictException",
 	}
+}
+
+// isThrottle says whether a request was refused because there are too many.
+func isThrottle(err error) bool {
+	if canceled, is := errors.AsType[*types.TransactionCanceledException](err); is {
+		return slices.ContainsFunc(canceled.CancellationReasons, func(r types.CancellationReason) bool {
+			return r.Code != nil && slices.Contains(throttleCodes(), *r.Code)
+		})
+	}
+	api, is := errors.AsType[smithy.APIError](err)
+	return is && slices.Contains(throttleCodes(), api.ErrorCode())
 }
 
 func underwayCodes() []string {

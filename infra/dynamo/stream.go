@@ -3,6 +3,7 @@ package dynamo
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -19,6 +20,8 @@ type Record struct {
 	Ref            lifecycle.Ref
 	// Entry is a new entry; its Seq is 0 when the record is about something else.
 	Entry lifecycle.Entry
+	// At is when the change was made, to the second; zero when nobody says.
+	At time.Time
 	// Expired says that TTL removed the task's expiry marker: it is time to purge.
 	Expired bool
 }
@@ -55,7 +58,11 @@ func Decode(r events.DynamoDBEventRecord) (Record, error) {
 	if err != nil {
 		return Record{}, &PoisonedRecord{c.sequence, err}
 	}
-	return decodeRecord(c)
+	out, err := decodeRecord(c)
+	if at := r.Change.ApproximateCreationDateTime; at.Unix() > 0 {
+		out.At = at.UTC()
+	}
+	return out, err
 }
 
 // change is a record, whoever brought it.
