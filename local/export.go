@@ -186,6 +186,7 @@ func (o origin) ask(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	presentKey(req)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return fmt.Errorf("asking the server: %w", err)
@@ -196,6 +197,14 @@ func (o origin) ask(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	return o.refusal(resp)
+}
+
+// presentKey shows a server the operator's key, if the environment has one. It is no
+// flag: command lines are seen by others.
+func presentKey(req *http.Request) {
+	if key := os.Getenv("HOLDFAST_KEY"); key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
 }
 
 // refusal is the server's error in its own words.

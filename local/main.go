@@ -7,6 +7,7 @@
 //	local verify     check such files without a server
 //	local replay     rebuild a task from one
 //	local show       a task as operators see it
+//	local health     what is watched, and the tasks that break it
 //	local reconcile  a task's outside calls, and what may be done about them
 //	local receive    take webhooks, verify them and print what they are
 //	local redeliver  have a task's webhooks delivered again
@@ -39,6 +40,7 @@ func commands() map[string]command {
 		"verify":    {"check such files without a server", verify},
 		"replay":    {"rebuild a task, its head and its artifacts from one", replay},
 		"show":      {"show a task as operators see it", show},
+		"health":    {"show what is watched, and the tasks that break it", lights},
 		"reconcile": {"list a task's outside calls, and what may be done about them", reconcile},
 		"receive":   {"take webhooks, verify them and print what they are", receive},
 		"redeliver": {"have a task's webhooks delivered again", redeliver},
@@ -85,7 +87,7 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 		}
 	}
 	fmt.Fprintln(logs, "usage: local COMMAND [flags]; local COMMAND -h lists a command's flags")
-	for _, name := range []string{"serve", "watch", "export", "verify", "replay", "show", "reconcile", "receive", "redeliver", "keys", "systems"} {
+	for _, name := range []string{"serve", "watch", "export", "verify", "replay", "show", "health", "reconcile", "receive", "redeliver", "keys", "systems"} {
 		fmt.Fprintf(logs, "  %-9s %s\n", name, all[name].about)
 	}
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {

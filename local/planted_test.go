@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -133,7 +132,8 @@ func newScene(t *testing.T) *scene {
 	blobs, err5 := sqlite.OpenBlobs(s.data, sqlite.Options{})
 	agents, err6 := catalog.New(vault(s.planted))
 	connections, err7 := os.Create(filepath.Join(s.data, "connections.ndjson"))
-	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil {
+	logger, closeLog, err8 := openLog(&s.logs, filepath.Join(s.data, "metrics.ndjson"))
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8); err != nil {
 		t.Fatal(err)
 	}
 	s.book = book
@@ -144,7 +144,7 @@ func newScene(t *testing.T) *scene {
 		Now: time.Now, NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Secret: func() string { return s.in(callbackToken) }, Rand: func() float64 { return 0.1 },
 		Connections: connections, Callers: auth.Credentials{Keys: keys}, Ring: keyring.New(keyFolder(filepath.Join(s.data, "keys"))),
 		Guard:  webhook.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AllowHTTP: true},
-		Logger: slog.New(slog.NewTextHandler(&s.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func newScene(t *testing.T) *scene {
 	server := httptest.NewServer(n.Handler)
 	s.url = server.URL
 	s.stopped = sync.OnceFunc(func() {
-		if err := errors.Join(n.Stop(context.Background()), book.Close(), connections.Close()); err != nil {
+		if err := errors.Join(n.Stop(context.Background()), book.Close(), connections.Close(), closeLog()); err != nil {
 			t.Error(err)
 		}
 		server.Close()

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -198,7 +199,23 @@ func (s *scene) inspects(tasks ...a2a.TaskID) string {
 		}
 		s.absent("the rejections", fmt.Appendf(nil, "%+v", kept), "")
 	}
+	s.lights(tasks[0])
 	return all.String()
+}
+
+// lights asks for the lights until they name a task: the one whose webhook fails.
+func (s *scene) lights(id a2a.TaskID) {
+	s.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for answer := ""; !strings.Contains(answer, string(id)); {
+		select {
+		case <-tick.C:
+			_, answer = s.ask(http.MethodGet, "/health", "")
+		case <-time.NewTimer(patience).C:
+			s.t.Fatal("the lights do not name the task whose webhook fails")
+		}
+	}
 }
 
 // searches looks through what is left: what was said and logged, every file, and every
@@ -210,6 +227,11 @@ func (s *scene) searches() {
 	s.absent("the log", []byte(s.logs.String()), "")
 	if !strings.Contains(s.said.String(), "May I?") || !strings.Contains(s.logs.String(), "refused a caller") {
 		s.t.Error("nothing was said, or nothing was logged: this test searches the wrong place")
+	}
+	for _, content := range []string{"May I?", "a large answer", "open the vault"} {
+		if strings.Contains(s.logs.String(), content) {
+			s.t.Errorf("the log has what a task says: %q", content)
+		}
 	}
 	var files []string
 	large := false // the text that came with a receipt
@@ -228,7 +250,7 @@ func (s *scene) searches() {
 		files = append(files, filepath.Base(path))
 		return err
 	})
-	if err != nil || !large || !slices.Contains(files, "connections.ndjson") {
+	if err != nil || !large || !slices.Contains(files, "connections.ndjson") || !slices.Contains(files, "metrics.ndjson") {
 		s.t.Errorf("searched %v, %v", files, err)
 	}
 }

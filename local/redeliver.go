@@ -86,6 +86,7 @@ func (r redelivery) ask(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	presentKey(req)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return fmt.Errorf("asking the server: %w", err)

@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	mathrand "math/rand/v2"
 	"net"
 	"net/http"
@@ -54,6 +53,8 @@ type settings struct {
 	issuers []receipt.Issuer
 	// policies are the documents by which tasks are judged.
 	policies *policy.Set
+	// metrics is the file that they are written to, empty for none.
+	metrics string
 }
 
 func parseServe(args []string, logs io.Writer) (settings, error) {
@@ -91,6 +92,9 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 	f.DurationVar(&s.timing.Lease, "lease", s.timing.Lease, "how long a lease lasts without renewal")
 	f.DurationVar(&s.timing.Renewal, "renewal", s.timing.Renewal, "how often a lease is renewed")
 	f.DurationVar(&s.timing.Grace, "grace", s.timing.Grace, "how long the sweep leaves alone what should go on by itself")
+	f.DurationVar(&s.timing.Late, "health-late", s.timing.Late, "how late the sweep, and what it should have done, may be before a light is red")
+	f.DurationVar(&s.timing.Window, "health-window", s.timing.Window, "how long a light shows an event that is over")
+	f.StringVar(&s.metrics, "metrics", "", "file to which metrics are written, a line of CloudWatch's embedded metric format each; none by default")
 	f.DurationVar(&s.timing.Sweep, "sweep", s.timing.Sweep, "how often the sweep runs")
 	if err := f.Parse(args); err != nil {
 		return s, usage(err)
@@ -110,6 +114,9 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 	}
 	if s.timing.Grace <= 0 || s.timing.Sweep <= 0 {
 		problems = append(problems, errors.New("--grace and --sweep must be positive"))
+	}
+	if s.timing.Late <= 0 || s.timing.Window <= 0 {
+		problems = append(problems, errors.New("--health-late and --health-window must be positive"))
 	}
 	return s, errors.Join(problems...)
 }
@@ -145,7 +152,11 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	logger := slog.New(slog.NewTextHandler(logs, nil))
+	logger, closeLog, err := openLog(logs, s.metrics)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLog()) }()
 	store, err := openStorage(ctx, s)
 	if err != nil {
 		return err

@@ -122,7 +122,7 @@ func (d *deliveries) committed(h lifecycle.Head) {
 	d.spawn(func() {
 		now, later, err := d.sender.Hint(d.ctx, push.Change(h.Ref(), h.Seq))
 		if err != nil && d.ctx.Err() == nil {
-			d.sender.Logger.Warn("endpoints were not told; the sweep will", "task", h.Task, "error", err)
+			d.sender.Logger.Warn("endpoints were not told; the sweep will", "tenant", h.Tenant, "task", h.Task, "seq", h.Seq, "error", err)
 		}
 		for _, at := range slices.Concat(now, later) { // one waits for nobody here
 			d.deliver(at)
@@ -183,7 +183,7 @@ func (d *deliveries) stop() {
 func (d *deliveries) once(at ledger.DueDelivery, again chan struct{}) bool {
 	result, err := d.send(at)
 	if err != nil && d.ctx.Err() == nil {
-		d.sender.Logger.Warn("a delivery was broken off; the sweep goes on with it", "task", at.Ref.Task, "endpoint", at.ID, "error", err)
+		d.sender.Logger.Warn("a delivery was broken off; the sweep goes on with it", "tenant", at.Ref.Tenant, "task", at.Ref.Task, "endpoint", at.ID, "error", err)
 	}
 	if err != nil || d.ctx.Err() != nil || result.Word != webhook.Wait {
 		d.mu.Lock()

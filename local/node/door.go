@@ -38,6 +38,7 @@ func (n *Node) door() (http.Handler, error) {
 	config := api.Config{
 		Authority: n.Authority, Blobs: c.Blobs, Agents: agents, Executions: n.Dispatcher,
 		Callers: callers, Keys: c.Ring, Push: n.push.Door(), Receipts: c.Receipts, Policies: c.Policies,
+		Watch: n.watch.monitor, Health: n.watch.lights,
 		Now: c.Now, NewID: c.NewID, Closing: n.ctx, Logger: c.Logger,
 		WaitBudget: c.Timing.WaitBudget, CancelWait: c.Timing.CancelWait, KeepAlive: c.Timing.KeepAlive, StreamLimit: c.Timing.Stream,
 	}
@@ -50,7 +51,7 @@ func (n *Node) door() (http.Handler, error) {
 	}
 	operators, err := console.New(console.Config{
 		Authority: n.Authority, Callers: callers, Agents: offer.Versions(c.Catalog), Executions: n.Dispatcher, Replay: n.push.Replay,
-		Connections: c.Churn, Now: c.Now, NewID: c.NewID, Grace: c.Timing.Grace, Logger: c.Logger,
+		Health: n.watch.lights, Connections: c.Churn, Now: c.Now, NewID: c.NewID, Grace: c.Timing.Grace, Logger: c.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/console"
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
+	"github.com/holdfast-a2a/holdfast/shared/health"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -95,6 +97,9 @@ type Timing struct {
 	Sweep                 time.Duration
 	WaitBudget, KeepAlive time.Duration
 	Stream, CancelWait    time.Duration
+	// Late is how late the sweep, and what it should have done, may be before a light is
+	// red; Window is how long a light shows an event that is over.
+	Late, Window time.Duration
 }
 
 // DefaultTiming is what ARCHITECTURE.md documents.
@@ -103,6 +108,7 @@ func DefaultTiming() Timing {
 		Lease: lifecycle.DefaultLease, Renewal: lifecycle.DefaultRenewal, Grace: lifecycle.DefaultGrace,
 		Invocation: time.Minute, Reserve: 10 * time.Second, Sweep: 5 * time.Second,
 		WaitBudget: 25 * time.Second, KeepAlive: api.DefaultKeepAlive, Stream: 14 * time.Minute, CancelWait: 3 * time.Second,
+		Late: defaultLate, Window: health.DefaultWindow,
 	}
 }
 
@@ -117,6 +123,7 @@ type Node struct {
 	push       push.Config
 	deliveries *deliveries
 	runtime    *asl.Runtime
+	watch      *watch
 	sweeper    *sweep.Sweeper
 	purges     *sweep.Purges
 	stop       context.CancelFunc
@@ -129,7 +136,8 @@ func New(c Config) (*Node, error) {
 	if c.Ring == nil {
 		c.Ring = keyring.New(&keyring.Memory{})
 	}
-	n := &Node{config: c}
+	c.Timing.Late, c.Timing.Window = cmp.Or(c.Timing.Late, defaultLate), cmp.Or(c.Timing.Window, health.DefaultWindow)
+	n := &Node{config: c, watch: newWatch(c)}
 	if c.Policies == nil {
 		var err error
 		if c.Policies, err = policy.Shipped(); err != nil {
@@ -138,14 +146,14 @@ func New(c Config) (*Node, error) {
 		n.config = c
 	}
 	n.ctx, n.stop = context.WithCancel(context.Background())
-	n.push = push.Config{Ledger: c.Ledger, Ring: c.Ring, Guard: c.Guard, Client: c.Hooks, Now: c.Now, Dice: c.Rand, NewID: c.NewID, Grace: c.Timing.Grace, Logger: c.Logger}
+	n.push = push.Config{Ledger: c.Ledger, Ring: c.Ring, Guard: c.Guard, Client: c.Hooks, Now: c.Now, Dice: c.Rand, NewID: c.NewID, Grace: c.Timing.Grace, Watch: n.watch.monitor, Logger: c.Logger}
 	var err error
 	if n.deliveries, err = newDeliveries(n.ctx, n.push); err != nil {
 		return nil, err
 	}
 	n.push.Executions = n.deliveries
-	n.Authority = &ledger.Authority{Ledger: &noticing{c.Ledger, n.deliveries}, Now: c.Now, NewID: c.NewID}
-	n.Dispatcher = &dispatch.Dispatcher{Authority: n.Authority, Grace: c.Timing.Grace}
+	n.Authority = &ledger.Authority{Ledger: n.watch.monitor.Ledger(&noticing{c.Ledger, n.deliveries}), Now: c.Now, NewID: c.NewID}
+	n.Dispatcher = &dispatch.Dispatcher{Authority: n.Authority, Grace: c.Timing.Grace, Watch: n.watch.monitor}
 	var deadBefore time.Time
 	if c.HoldersGone {
 		deadBefore = c.Now()
@@ -153,7 +161,7 @@ func New(c Config) (*Node, error) {
 	steps := runner.New(runner.Config{
 		Authority: n.Authority, Blobs: c.Blobs, Agents: c.Catalog, Rand: c.Rand,
 		Lease: c.Timing.Lease, Renewal: c.Timing.Renewal, Grace: c.Timing.Grace, Reserve: c.Timing.Reserve,
-		DeadBefore: deadBefore, Logger: c.Logger,
+		DeadBefore: deadBefore, Watch: n.watch.monitor, Logger: c.Logger,
 	})
 	handler := &dispatch.Handler{Dispatcher: n.Dispatcher, Steps: func(ctx context.Context, in dispatch.Input, execution string, deadlineAt time.Time) (lifecycle.Outcome, error) {
 		return steps.Run(ctx, runner.Input{Ref: in.Ref(), Generation: in.Generation, Execution: execution, DeadlineAt: deadlineAt})
@@ -176,7 +184,7 @@ func New(c Config) (*Node, error) {
 	}
 	n.Dispatcher.Executions = &executions{n.runtime}
 	n.sweeper = &sweep.Sweeper{
-		Authority: n.Authority, Executions: n.Dispatcher, Page: 100, Most: 10_000, Logger: c.Logger,
+		Authority: n.Authority, Executions: n.Dispatcher, Page: 100, Most: 10_000, Watch: n.watch.monitor, Logger: c.Logger,
 		Known: func(agent string, version int) bool { _, ok := c.Catalog.Lookup(agent, version); return ok }, Outside: c.Catalog.Outside,
 	}
 	n.purges = &sweep.Purges{
@@ -283,6 +291,9 @@ func (n *Node) sweepOften() {
 			return
 		case <-tick.C:
 		}
+		if err := n.watch.measure(n.ctx); err != nil && n.ctx.Err() == nil {
+			n.config.Logger.Error("nothing was measured", "error", err)
+		}
 		found, err := n.sweeper.Run(n.ctx)
 		if err != nil && n.ctx.Err() == nil {
 			n.config.Logger.Error("sweep", "error", err)
@@ -290,8 +301,12 @@ func (n *Node) sweepOften() {
 		if found.Expired+found.Restarted+found.Failed > 0 {
 			n.config.Logger.Info("sweep", "looked", found.Looked, "expired", found.Expired, "restarted", found.Restarted, "failed", found.Failed, "unknown", found.Unknown)
 		}
-		if _, err := n.deliveries.sweeper.Run(n.ctx); err != nil && n.ctx.Err() == nil {
-			n.config.Logger.Error("sweep of webhooks", "error", err)
+		_, failed := n.deliveries.sweeper.Run(n.ctx)
+		if failed != nil && n.ctx.Err() == nil {
+			n.config.Logger.Error("sweep of webhooks", "error", failed)
+		}
+		if err == nil && failed == nil {
+			n.watch.swept(n.ctx)
 		}
 	}
 }
