@@ -89,15 +89,15 @@ func duties() map[string]map[string]duty {
 	blob := func(actions ...string) duty { return duty{actions, "{Fn::Sub: ${BlobsBucketArn}/*}"} }
 	finds, forgets := duty{[]string{"s3:ListBucket"}, "{Ref: BlobsBucketArn}"}, blob("s3:DeleteObject")
 	return map[string]map[string]duty{
-		"ApiRole": {"Ledger": writes, "Private": {[]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, private},
-			"List":  {[]string{"dynamodb:Query"}, "[{Fn::Sub: ${TasksTableArn}/index/byUpdate}, {Fn::Sub: ${TasksTableArn}/index/byContext}]"},
+		"ApiRole": {"Ledger": writes, "Private": {[]string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, private},
+			"List":  {[]string{"dynamodb:Query"}, "[{Fn::Sub: ${TasksTableArn}/index/byUpdate}, {Fn::Sub: ${TasksTableArn}/index/byContext}, {Fn::Sub: ${TasksTableArn}/index/due}, {Fn::Sub: ${PrivateTableArn}/index/due}]"},
 			"Blobs": blob("s3:DeleteObject", "s3:GetObject", "s3:PutObject"), "TellAbsent": finds},
 		"StepRole":   {"Ledger": writes, "Private": tokens, "Blobs": blob("s3:GetObject", "s3:PutObject"), "TellAbsent": finds},
 		"SettleRole": {"Ledger": writes, "Private": tokens},
 		"StreamRole": {"Ledger": {[]string{"dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, tasks},
 			"Private": delivers, "ForgetBlobs": forgets, "FindBlobs": finds},
 		"DeliverRole": {"Read": {[]string{"dynamodb:GetItem", "dynamodb:Query"}, tasks}, "Private": {[]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, private}},
-		"SweepRole": {"Ledger": purges, "Private": delivers, "ForgetBlobs": forgets, "FindBlobs": finds,
+		"SweepRole": {"Ledger": purges, "Private": {append([]string{"dynamodb:BatchGetItem"}, delivers.actions...), private}, "ForgetBlobs": forgets, "FindBlobs": finds,
 			"Due": {[]string{"dynamodb:Query"}, "[{Fn::Sub: ${TasksTableArn}/index/due}, {Fn::Sub: ${PrivateTableArn}/index/due}]"}},
 	}
 }

@@ -39,6 +39,7 @@ var rules = []rule{
 	{"the state machines are wired", checkMachines},
 	{"the key opens the ring for those who need it", checkKey},
 	{"the environment is what the code reads", checkEnvironment},
+	{"what is watched has an alarm", checkAlarms},
 }
 
 func TestTemplatesKeepTheRules(t *testing.T) {
