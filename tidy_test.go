@@ -35,7 +35,7 @@ type rule struct {
 }
 
 // rules name the promise; the messages say what to do instead.
-var rules = []rule{
+var rules = append(logRules, []rule{
 	{"imports follow the table", eachGo(checkImports)},
 	{"imports keep their names", eachGo(checkImportNames)},
 	// Timers pass (NewTimer, AfterFunc, context.WithTimeout): they wait, they do not tell the time, and
@@ -72,7 +72,7 @@ var rules = []rule{
 	{"make targets exist", checkMake},
 	// Test data too: recorded output is where such paths come in.
 	{"nothing knows a machine", lines(machinePath, func(*source) bool { return true }, "write the path relative to the tree, or use a temporary folder")},
-}
+}...)
 
 // The words are put together from halves, here and in the plants: no rule may catch itself.
 var (

@@ -79,10 +79,10 @@ func (c *call) act(action ledger.Action, detail string, do func(context.Context)
 		err, refused = &refusal{k.err, p.Message}, p.Message
 		record.At, record.Refused = lifecycle.Millis(c.Now()), clip(p.Message, lifecycle.MaxDetailBytes)
 		if kept := c.Authority.Ledger.Act(ctx, c.ref(), record); kept != nil {
-			c.Logger.LogAttrs(ctx, slog.LevelWarn, "that an action was refused was not kept", slog.String("task", string(c.task)), slog.Any("error", kept))
+			c.Logger.LogAttrs(ctx, slog.LevelWarn, "that an action was refused was not kept", slog.String("tenant", c.who.Tenant), slog.String("task", string(c.task)), slog.Any("error", kept))
 		}
 	}
-	c.Logger.LogAttrs(ctx, slog.LevelInfo, "an operator acted", slog.String("task", string(c.task)), slog.String("action", string(action)), slog.String("operator", c.who.Hash()), slog.Bool("refused", refused != ""))
+	c.Logger.LogAttrs(ctx, slog.LevelInfo, "an operator acted", slog.String("tenant", c.who.Tenant), slog.String("task", string(c.task)), slog.String("action", string(action)), slog.String("operator", c.who.Hash()), slog.Bool("refused", refused != ""))
 	return says, err
 }
 
@@ -112,6 +112,6 @@ func (c *call) told(ctx context.Context, res ledger.Result) {
 // untold notes that an execution was not told: the sweep will.
 func (c *call) untold(ctx context.Context, err error) {
 	if err != nil {
-		c.Logger.LogAttrs(ctx, slog.LevelWarn, "an execution was not told; the sweep will", slog.String("task", string(c.task)), slog.Any("error", err))
+		c.Logger.LogAttrs(ctx, slog.LevelWarn, "an execution was not told; the sweep will", slog.String("tenant", c.who.Tenant), slog.String("task", string(c.task)), slog.Any("error", err))
 	}
 }

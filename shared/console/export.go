@@ -39,7 +39,7 @@ func (c *call) export() (any, error) {
 		err = out.Flush()
 	}
 	if err != nil && c.ctx().Err() == nil {
-		c.Logger.LogAttrs(c.ctx(), slog.LevelError, "an export was cut", slog.String("task", string(c.task)), slog.Any("error", err))
+		c.Logger.LogAttrs(c.ctx(), slog.LevelError, "an export was cut", slog.String("tenant", c.who.Tenant), slog.String("task", string(c.task)), slog.Any("error", err))
 	}
 	return nil, nil
 }
