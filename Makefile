@@ -9,6 +9,7 @@ GROWTH_FLAGS ?=
 SOAK_FLAGS  ?=
 DEMO_FLAGS  ?=
 WEBHOOKS_FLAGS ?=
+ALARMS_FLAGS ?=
 SEEDS       ?= 2000
 SEED        ?= 0
 
@@ -18,7 +19,7 @@ PACKAGES = $$(go list ./... | grep -v /integration)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: help run test race sim sim-plants check lint fix fuzz golden bench growth bench-smoke demo drill soak webhooks readme build clean check-test \
+.PHONY: help run test race sim sim-plants check lint fix fuzz golden bench growth bench-smoke demo drill soak webhooks alarms readme build clean check-test \
 	template integration deploy-test cost conformance openapi interop console-test build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-DeliverFunction build-SweepFunction
 
 help: ## print this list
@@ -41,6 +42,7 @@ check: lint check-test race ## what CI runs: lint, test, race, then everything e
 	$(MAKE) drill
 	$(MAKE) soak SOAK_FLAGS="--long 12s"
 	$(MAKE) webhooks
+	$(MAKE) alarms
 	$(MAKE) bench-smoke
 	$(MAKE) readme
 	$(MAKE) conformance
@@ -114,6 +116,10 @@ soak: ## half an hour of mixed load on both ledgers with a SIGKILL every few sec
 
 webhooks: ## webhooks whose receivers fail, for seconds and for days; the receivers to copy under attack; a load (WEBHOOKS_FLAGS); installs cryptography
 	go run ./local/webhooks $(WEBHOOKS_FLAGS)
+
+alarms: ## break every watched invariant on purpose: its metric, its light and its section of infra/RUNBOOK.md; then mend it; installs a server
+	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \
+	go run ./local/alarms $(ALARMS_FLAGS)
 
 readme: build ## run the curl lines of README.md against a fresh server; needs curl and port 8080
 	@$(readme)
