@@ -43,7 +43,7 @@ func prepare(ctx context.Context) (workshop, error) {
 		return w, err
 	}
 	// Without a font a headless browser draws no text.
-	w.chromium, err = w.install(ctx, "need chromium chromium fonts-dejavu-core >&2; command -v chromium")
+	w.chromium, err = w.install(ctx, "need chromium fonts-dejavu-core chromium >&2; command -v chromium")
 	if err != nil {
 		return w, err
 	}

@@ -40,11 +40,12 @@ func TestChurn(t *testing.T) {
 	if ids, more := read("t-1"); ids != "a:7:terminal:true c:0::false " || more {
 		t.Errorf("%q %v", ids, more)
 	}
-	many := strings.Repeat(record("x", "open", "t-9", "0"), churnBytes/100)
+	var many strings.Builder
+	many.WriteString(strings.Repeat(record("x", "open", "t-9", "0"), churnBytes/100))
 	for i := range churnConnections + 5 {
-		many += record(fmt.Sprint(i), "open", "t-3", "0")
+		many.WriteString(record(fmt.Sprint(i), "open", "t-3", "0"))
 	}
-	if err := os.WriteFile(path, []byte(log+"\n"+many), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(log+"\n"+many.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if ids, more := read("t-3"); !more || !strings.HasPrefix(ids, "5:") || strings.Count(ids, " ") != churnConnections {

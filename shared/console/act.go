@@ -73,16 +73,17 @@ func (c *call) act(action ledger.Action, detail string, do func(context.Context)
 		return "", err
 	}
 	says, err := do(ctx)
-	refused := ""
+	reason := ""
 	if err != nil {
 		k, p := c.explain(err)
-		err, refused = &refusal{k.err, p.Message}, p.Message
+		err, reason = &refusal{k.err, p.Message}, p.Reason
 		record.At, record.Refused = lifecycle.Millis(c.Now()), clip(p.Message, lifecycle.MaxDetailBytes)
 		if kept := c.Authority.Ledger.Act(ctx, c.ref(), record); kept != nil {
 			c.Logger.LogAttrs(ctx, slog.LevelWarn, "that an action was refused was not kept", slog.String("tenant", c.who.Tenant), slog.String("task", string(c.task)), slog.Any("error", kept))
 		}
 	}
-	c.Logger.LogAttrs(ctx, slog.LevelInfo, "an operator acted", slog.String("tenant", c.who.Tenant), slog.String("task", string(c.task)), slog.String("action", string(action)), slog.String("operator", c.who.Hash()), slog.Bool("refused", refused != ""))
+	c.Logger.LogAttrs(ctx, slog.LevelInfo, "an operator acted",
+		slog.String("tenant", c.who.Tenant), slog.String("task", string(c.task)), slog.String("action", string(action)), slog.String("operator", c.who.Hash()), slog.String("reason", reason))
 	return says, err
 }
 

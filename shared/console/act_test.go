@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -318,6 +319,35 @@ func TestNothingWithoutRecord(t *testing.T) {
 	}
 	if !strings.Contains(w.log.String(), "a secret of ours") {
 		t.Error("the log does not say what failed")
+	}
+}
+
+// watcher notes what it is told.
+type watcher struct{ told []string }
+
+// RequestFailed implements console.Watch.
+func (w *watcher) RequestFailed(_ context.Context, ref lifecycle.Ref, operation, incident string, err error) {
+	w.told = append(w.told, fmt.Sprintf("%s %s %s: %v", ref, operation, incident, err))
+}
+
+// TestFaultsAreWatched: who watches is told of a fault, of which task it is if that is
+// there, and of the incident that the operator has; nobody else logs it.
+func TestFaultsAreWatched(t *testing.T) {
+	watch := &watcher{}
+	w := newWorld(t, func(w *world) {
+		w.config.Authority = &ledger.Authority{Ledger: unwilling{w.memory}, Now: w.clock.Now, NewID: a2a.NewMessageID}
+		w.config.NewID = func() string { return "incident-1" }
+		w.config.Watch = watch
+	})
+	task := w.submit()
+	for _, id := range []string{string(task.Task), "none", strings.Repeat("x", 500)} {
+		w.ask(http.MethodPost, "/console/api/tasks/"+id+"/cancel", `{"note":""}`)
+	}
+	if len(watch.told) != 1 || !strings.HasPrefix(watch.told[0], task.Ref().String()+" console cancel incident-1: ") || !strings.Contains(watch.told[0], "a secret of ours") {
+		t.Errorf("told %q", watch.told)
+	}
+	if strings.Contains(w.log.String(), "a secret of ours") {
+		t.Errorf("it was logged as well: %s", w.log.String())
 	}
 }
 

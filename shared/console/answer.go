@@ -102,8 +102,7 @@ func (c *call) explain(err error) (kind, problem) {
 	case k.fault:
 		incident := c.NewID()
 		p.Message = "Something failed on our side. Its incident is " + incident + "."
-		c.Logger.LogAttrs(c.ctx(), slog.LevelError, "the console failed",
-			slog.String("incident", incident), slog.String("operation", c.name), slog.Any("error", err))
+		c.failed(incident, err)
 	case errors.Is(err, ledger.ErrEffectChanged):
 		p.Message = "The effect has changed since you looked: look again."
 	case errors.Is(err, ledger.ErrDeliveryChanged):
@@ -116,6 +115,20 @@ func (c *call) explain(err error) (kind, problem) {
 		p.Message = "Refused."
 	}
 	return k, p
+}
+
+// failed says once that something failed on our side.
+func (c *call) failed(incident string, err error) {
+	if c.Watch != nil {
+		ref := lifecycle.Ref{Tenant: c.who.Tenant}
+		if c.found {
+			ref = c.ref()
+		}
+		c.Watch.RequestFailed(c.ctx(), ref, "console "+c.name, incident, err)
+		return
+	}
+	c.Logger.LogAttrs(c.ctx(), slog.LevelError, "the console failed",
+		slog.String("tenant", c.who.Tenant), slog.String("task", string(c.task)), slog.String("incident", incident), slog.String("operation", c.name), slog.Any("error", err))
 }
 
 // refuse answers with an error.

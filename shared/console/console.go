@@ -26,6 +26,8 @@ type Config struct {
 	// Replay has a webhook told again what comes after a sequence. ledger.ErrNotFound;
 	// ledger.ErrDeliveryChanged: one is under way.
 	Replay func(ctx context.Context, ref lifecycle.Ref, endpoint string, since uint64) error
+	// Watch is told of faults of ours. nil: they are logged.
+	Watch Watch
 	// Health gives the lights of a tenant. nil: there are none here.
 	Health func(ctx context.Context, tenant string) (any, error)
 	// Connections are the streams that a task had, latest last, and whether there were
@@ -57,6 +59,13 @@ type Agent struct {
 	Current bool
 	// Outside says that it is worked on outside: no execution is started for its tasks.
 	Outside bool
+}
+
+// Watch is told of what operators must know.
+type Watch interface {
+	// RequestFailed: a request was answered with a fault of ours, and the operator told
+	// the incident. The task is there when it is known. Whoever is told logs it.
+	RequestFailed(ctx context.Context, ref lifecycle.Ref, operation, incident string, err error)
 }
 
 // Executions is told what was committed, after the commit. Twice is once.

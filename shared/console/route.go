@@ -22,6 +22,8 @@ type call struct {
 	name string
 	task a2a.TaskID
 	item string
+	// found says that the task is there.
+	found bool
 }
 
 // ctx is the request's context.

@@ -69,6 +69,7 @@ func (c *call) head() (lifecycle.Head, error) {
 	if err == nil && h.Expired(c.Now()) {
 		err = ledger.ErrNotFound
 	}
+	c.found = err == nil
 	return h, err
 }
 
