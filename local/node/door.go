@@ -50,7 +50,7 @@ func (n *Node) door() (http.Handler, error) {
 		return nil, err
 	}
 	operators, err := console.New(console.Config{
-		Authority: n.Authority, Callers: callers, Agents: offer.Versions(c.Catalog), Executions: n.Dispatcher, Replay: n.push.Replay,
+		Authority: n.Authority, Callers: callers, Agents: offer.Versions(c.Catalog), Policies: c.Policies, Executions: n.Dispatcher, Replay: n.push.Replay,
 		Health: n.watch.lights, Connections: c.Churn, Now: c.Now, NewID: c.NewID, Grace: c.Timing.Grace, Logger: c.Logger,
 	})
 	if err != nil {

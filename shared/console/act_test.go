@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/export"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
 // operator is whoever asks, as a producer of entries.
@@ -263,13 +264,22 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestExport: who takes the record away is in it.
+// TestExport: who takes the record away is in it, and so is the policy by which the task
+// was judged.
 func TestExport(t *testing.T) {
-	w := newWorld(t)
-	task := w.do(w.submit(), granted(1), ends(lifecycle.VerbComplete))
+	policies, err := policy.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged, err := policies.Find(policy.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(w *world) { w.config.Policies = policies })
+	task := w.do(w.submit(func(s *lifecycle.Submit) { s.Policy = judged.Policy() }), granted(1), ends(lifecycle.VerbComplete))
 	a := w.ask(http.MethodPost, "/console/api/tasks/"+string(task.Task)+"/export", `{}`, as(tenant+"/reader/operator:read"))
 	report, err := export.Verify(bytes.NewReader(a.raw))
-	if err != nil || !report.OK() || report.Counts.Act != 1 || report.Header.Scope != export.Operator {
+	if err != nil || !report.OK() || report.Counts.Act != 1 || report.Counts.Policy != 1 || report.Header.Scope != export.Operator {
 		t.Fatalf("%d: %v, %+v\n%s", a.status, err, report, a.raw)
 	}
 	p, _, err := export.Read(bytes.NewReader(a.raw), nil)

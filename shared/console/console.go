@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
+	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
 // Config is everything a console needs.
@@ -21,6 +22,8 @@ type Config struct {
 	Callers auth.Authenticator
 	// Agents are the agent versions that can run here.
 	Agents []Agent
+	// Policies are the documents that exports carry. nil: none.
+	Policies *policy.Set
 	// Executions is told of commits that an execution must follow.
 	Executions Executions
 	// Replay has a webhook told again what comes after a sequence. ledger.ErrNotFound;

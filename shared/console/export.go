@@ -34,7 +34,7 @@ func (c *call) export() (any, error) {
 	h.Set("Cache-Control", "no-store")
 	c.w.WriteHeader(http.StatusOK)
 	out := bufio.NewWriterSize(patient{c}, burst)
-	_, err := export.Write(c.ctx(), out, c.Authority.Ledger, c.ref(), export.Options{Scope: export.Operator, At: c.Now()})
+	_, err := export.Write(c.ctx(), out, c.Authority.Ledger, c.ref(), export.Options{Scope: export.Operator, At: c.Now(), Policies: c.Policies})
 	if err == nil {
 		err = out.Flush()
 	}

@@ -51,15 +51,15 @@ func readFiles() (map[string]file, error) {
 	return out, err
 }
 
-// policy lets a page do what the console's does and no more: its own modules, its own
+// contentPolicy lets a page do what the console's does and no more: its own modules, its own
 // style sheet, requests to where it comes from. Nothing that a task brings can become
 // markup or code: no inline script or style, no evaluation, no source of HTML.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // protect sets the headers of every answer.
 func protect(h http.Header) {
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
 	h.Set("Referrer-Policy", "no-referrer")

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"io"
 	"strconv"
 	"time"
@@ -196,7 +195,7 @@ func (c *call) check() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := verified(c.ctx(), c.Authority.Ledger, h, c.Now())
+	report, err := c.verified(h)
 	if err != nil {
 		return nil, err
 	}
@@ -207,10 +206,10 @@ func (c *call) check() (any, error) {
 	return out, nil
 }
 
-func verified(ctx context.Context, from export.Source, h lifecycle.Head, at time.Time) (export.Report, error) {
+func (c *call) verified(h lifecycle.Head) (export.Report, error) {
 	in, out := io.Pipe()
 	go func() {
-		_, err := export.Write(ctx, out, from, h.Ref(), export.Options{Scope: export.Operator, At: at})
+		_, err := export.Write(c.ctx(), out, c.Authority.Ledger, h.Ref(), export.Options{Scope: export.Operator, At: c.Now(), Policies: c.Policies})
 		_ = out.CloseWithError(err) // nil: the end
 	}()
 	report, err := export.Verify(in)
