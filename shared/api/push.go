@@ -98,9 +98,9 @@ func (r *reader) field(text, name string, limit int) {
 	}
 }
 
-// noToken is about what no authentication scheme is spelled with (RFC 9110, 11.1).
+// noToken is about what no authentication scheme is spelled with (RFC 9110, 5.6.2 and 11.1).
 func noToken(c rune) bool {
-	return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", c))
+	return c <= ' ' || c > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 }
 
 // pushParams reads what names a task and, where it is wanted, one of its endpoints.

@@ -140,7 +140,7 @@ func (c *call) beside(s *sheet, h lifecycle.Head) error {
 }
 
 func (c *Console) effect(e lifecycle.Effect, h lifecycle.Head, now time.Time) effect {
-	doubt := e.State == lifecycle.EffectInDoubt || e.State == lifecycle.EffectIntended && !now.Before(e.CallUntil)
+	doubt := e.State == lifecycle.EffectInDoubt || e.State == lifecycle.EffectIntended && !e.Out(now)
 	return effect{export.EffectOf(e), doubt, doubt && !h.Terminal(), export.Remedy(e, h.Terminal(), now)}
 }
 

@@ -15,8 +15,8 @@ func Remedy(e lifecycle.Effect, ended bool, now time.Time) string {
 		return "nothing: its call said that it did nothing, and the task has ended"
 	case e.State == lifecycle.EffectFailed:
 		return "it did nothing, and is called again when its step runs again"
-	case e.State == lifecycle.EffectIntended && now.Before(e.CallUntil):
-		return "its caller may still be calling: look again at " + e.CallUntil.UTC().Format(time.RFC3339)
+	case e.Out(now):
+		return "its caller may still be calling: look again at " + e.OutUntil().UTC().Format(time.RFC3339)
 	case ended:
 		return "in doubt, and the task has ended: ask the other side what became of this key"
 	}

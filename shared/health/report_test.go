@@ -154,7 +154,7 @@ func TestEffectInDoubt(t *testing.T) {
 	task := w.grant(ref)
 	w.intended(ref, "pay", lifecycle.PolicyHold)
 	w.green()
-	w.clock.Advance(10 * time.Second)
+	w.clock.Advance(10*time.Second + lifecycle.ClockMargin)
 	w.grant(ref)
 	d := w.intended(ref, "pay", lifecycle.PolicyHold)
 	if d.Act != lifecycle.ActHold {

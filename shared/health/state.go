@@ -57,8 +57,8 @@ func doubt(e lifecycle.Effect, now time.Time) (time.Time, bool) {
 	switch {
 	case e.State == lifecycle.EffectInDoubt:
 		return e.SettledAt, true
-	case e.State == lifecycle.EffectIntended && !now.Before(e.CallUntil):
-		return e.CallUntil, true
+	case e.State == lifecycle.EffectIntended && !e.Out(now):
+		return e.OutUntil(), true
 	}
 	return time.Time{}, false
 }

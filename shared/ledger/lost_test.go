@@ -182,7 +182,7 @@ func TestLostDoubt(t *testing.T) {
 				if err := settle(1, lifecycle.EffectFailed, "asked"); !lifecycle.RejectedFor(err, lifecycle.NotDue) {
 					t.Fatalf("while it may be called: %v", err)
 				}
-				k.clock.Advance(lease)
+				k.clock.Advance(lease + lifecycle.ClockMargin)
 				k.must(settle(1, lifecycle.EffectFailed, "asked"))
 				e, err := k.memory.Effect(k.ctx, k.ref, 1, "pay")
 				k.must(err)

@@ -137,6 +137,16 @@ func DecideEffect(task a2a.TaskID, prev *Effect, req EffectRequest, now time.Tim
 	}
 }
 
+// Out says whether somebody may be calling: an operator who asks the other side now
+// learns nothing that lasts. A step that runs again asks DecideEffect: by then its
+// caller's invocation is over, or its lease has been for a grace.
+func (e Effect) Out(now time.Time) bool {
+	return e.State == EffectIntended && now.Before(e.OutUntil())
+}
+
+// OutUntil is when the call of an intended effect is over by everybody's clock.
+func (e Effect) OutUntil() time.Time { return e.CallUntil.Add(ClockMargin) }
+
 // SettleCall records what became of a call, or of the question that reconciled
 // one, which was begun at a revision of the record (EffectDecision.Next). That it
 // was done counts always. That nothing was done, or that nobody knows, is said of
@@ -158,8 +168,8 @@ func SettleDoubt(prev Effect, state EffectState, result json.RawMessage, evidenc
 	switch {
 	case prev.State != EffectInDoubt && prev.State != EffectIntended:
 		return prev, reject(IllegalTransition, "effect %q is %s: nothing about it is in doubt", prev.Name, prev.State)
-	case prev.State == EffectIntended && now.Before(prev.CallUntil):
-		return prev, reject(NotDue, "effect %q may be called until %s", prev.Name, prev.CallUntil.Format(time.RFC3339))
+	case prev.Out(now):
+		return prev, reject(NotDue, "effect %q may be called until %s", prev.Name, prev.OutUntil().Format(time.RFC3339))
 	case state != EffectDone && state != EffectFailed:
 		return prev, reject(IllegalTransition, "an operator settles an effect as done or as failed, not as %q", state)
 	case state == EffectDone && !json.Valid(result):

@@ -175,7 +175,7 @@ func TestSettleDoubt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := start.Add(time.Second)
+	later := start.Add(time.Second + lifecycle.ClockMargin)
 	done := func(e lifecycle.Effect, at time.Time, result string) error {
 		_, err := lifecycle.SettleDoubt(e, lifecycle.EffectDone, []byte(result), "asked", at)
 		return err
@@ -197,6 +197,7 @@ func TestSettleDoubt(t *testing.T) {
 		want lifecycle.Reason
 	}{
 		"while its call may be out":   {done(d.Next, start, `1`), lifecycle.NotDue},
+		"by a clock that runs ahead":  {done(d.Next, later.Add(-time.Millisecond), `1`), lifecycle.NotDue},
 		"when its caller is gone":     {done(d.Next, later, `1`), ""},
 		"when it is done":             {done(settled, later, `1`), lifecycle.IllegalTransition},
 		"when it was not done":        {done(notDone, later, `1`), lifecycle.IllegalTransition},

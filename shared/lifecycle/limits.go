@@ -87,6 +87,9 @@ const (
 	// DefaultGrace is how long the sweep leaves a task alone after something should
 	// have happened by itself.
 	DefaultGrace = 30 * time.Second
+	// ClockMargin is by how much the clocks of those who work on one task may differ: a
+	// caller's last moment has passed for everybody so long after it.
+	ClockMargin = 5 * time.Second
 	// DefaultPause is the deadline of a pause whose agent named none.
 	DefaultPause = 7 * 24 * time.Hour
 	// MaxPause is the longest pause.
