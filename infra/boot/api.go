@@ -56,7 +56,7 @@ func (p process) api() (any, error) {
 	}
 	// The records of streams are in the function's log, which it cannot read.
 	operators, err := console.New(console.Config{
-		Authority: authority, Callers: who, Agents: offer.Versions(known), Policies: policies, Executions: told, Replay: hooks.Replay, Health: shown,
+		Authority: authority, Callers: who, Agents: offer.Versions(known), Policies: policies, Executions: told, Replay: hooks.Replay, Watch: monitor, Health: shown,
 		Now: p.now, NewID: newID, Grace: t.grace, Logger: p.logger,
 	})
 	if err != nil {

@@ -51,7 +51,7 @@ func (n *Node) door() (http.Handler, error) {
 	}
 	operators, err := console.New(console.Config{
 		Authority: n.Authority, Callers: callers, Agents: offer.Versions(c.Catalog), Policies: c.Policies, Executions: n.Dispatcher, Replay: n.push.Replay,
-		Health: n.watch.lights, Connections: c.Churn, Now: c.Now, NewID: c.NewID, Grace: c.Timing.Grace, Logger: c.Logger,
+		Watch: n.watch.monitor, Health: n.watch.lights, Connections: c.Churn, Now: c.Now, NewID: c.NewID, Grace: c.Timing.Grace, Logger: c.Logger,
 	})
 	if err != nil {
 		return nil, err

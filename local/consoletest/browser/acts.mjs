@@ -18,6 +18,14 @@ export async function acts(v, by = "local") {
   const says = (text) => page.locator("#says").getByText(text).waitFor();
   const dialog = page.locator("dialog");
 
+  // held is a task that waits for an operator, and does nothing by itself meanwhile.
+  async function held(text) {
+    const id = await caller.send(text);
+    await v.openTask(id);
+    await page.locator(".entry", { hasText: "held for an operator" }).waitFor();
+    return id;
+  }
+
   await v.check("answer", async () => {
     const id = await caller.send("ask Which of the two?");
     await caller.until(id, "TASK_STATE_INPUT_REQUIRED");
@@ -54,7 +62,7 @@ export async function acts(v, by = "local") {
     want(await page.getByRole("button", { name: "Cancel…" }).isDisabled(), "an ended task can be canceled");
   });
   await v.check("settle: it was done", async () => {
-    const id = await caller.send("pay 120 EUR to Ada");
+    const id = await held("pay 120 EUR to Ada");
     await v.openTask(id, "Effects");
     await v.panel().getByRole("button", { name: "Settle it…" }).click();
     await dialog.getByLabel("It was done.").check();
@@ -75,7 +83,7 @@ export async function acts(v, by = "local") {
     await v.panel().getByText("operator " + by + ": the bank has it").waitFor();
   });
   await v.check("settle: it was not done", async () => {
-    const id = await caller.send("pay 80 EUR to Bo");
+    const id = await held("pay 80 EUR to Bo");
     await v.openTask(id, "Effects");
     await v.panel().getByText("1, the last under").waitFor();
     await page.keyboard.press("s");
@@ -87,16 +95,18 @@ export async function acts(v, by = "local") {
     await acted(v, "resume:its effect is settled", by);
   });
   await v.check("resume", async () => {
-    const id = await caller.send("retry the other side is down");
+    const id = await held("pay 95 EUR to Cy");
     await v.openTask(id);
-    const attempts = page.locator(".entry", { hasText: "waiting" });
-    await attempts.first().waitFor();
+    await page.locator(".trouble.warn").getByText("in doubt and held").waitFor();
+    const before = await page.locator(".entry").count();
     await page.getByRole("button", { name: "Resume…" }).click();
     await accessible(page);
     await v.kept("resume");
     await dialog.getByLabel("Why").fill("it is up again");
     await dialog.getByRole("button", { name: "Resume" }).click();
+    await says("takes over");
     await acted(v, "resume:it is up again", by);
+    await page.locator(".entry").nth(before + 1).waitFor(); // the wait has ended, and its step has run again
   });
   await v.check("replay", async () => {
     const hook = "/" + v.name.replaceAll(" ", "-");

@@ -30,7 +30,6 @@ type told struct {
 //	count N     counts, with progress and an artifact that grows
 //	draft TEXT  leaves an artifact open, and sleeps
 //	pay TEXT    calls outside, gets no answer, and holds the effect for an operator
-//	retry TEXT  fails its attempt with that, and tries again later
 //	fail TEXT   fails for good
 //	reject      declines
 func desk(version int) *agent.Agent {
@@ -58,8 +57,6 @@ func begin(_ context.Context, t *agent.Task[told]) (agent.Next, error) {
 		return agent.Sleep(time.Hour, "end"), nil
 	case "pay":
 		return agent.Continue("pay"), nil
-	case "retry":
-		return agent.Next{}, errors.New(rest)
 	case "fail":
 		return agent.Next{}, agent.Permanent(errors.New(rest))
 	case "reject":

@@ -63,7 +63,7 @@ export function show({ main, say }) {
 // card is a light. It has the same lines always.
 function card() {
   const light = el("span");
-  const name = el("h3");
+  const name = el("h2");
   const value = el("p", { class: "value" });
   const means = el("p", { class: "means soft" });
   const tasks = el("div", { class: "names" });
@@ -75,33 +75,29 @@ function card() {
   return {
     node,
     update(l, at) {
-      past.push([Date.parse(at), l.value ?? l.count ?? 0, l.light]);
+      past.push([Date.parse(at), l.value, l.light]);
       if (past.length > kept) past.shift();
       put(trail, spark(past));
-      const oldest = l.oldest ?? l.since;
-      write(value, [amount(l), l.light !== "green" && oldest && !oldest.startsWith("0001") ? "since " + coarse(since(oldest)) : "", l.more ? "and more" : ""].filter(Boolean).join(", "));
+      write(value, [amount(l), l.light !== "green" && l.oldest ? "since " + coarse(since(l.oldest)) : "", l.more ? "and more" : ""].filter(Boolean).join(", "));
       const key = JSON.stringify([l.light, l.tasks]);
       if (key === before) return;
       before = key;
       node.className = "light is-" + l.light;
       put(light, badge(l.light, words[l.light]));
-      write(name, l.name ?? l.invariant);
-      write(means, l.means ?? "");
+      write(name, l.name);
+      write(means, l.means);
       put(tasks, (l.tasks ?? []).slice(0, 3).map((t) => {
-        const id = typeof t === "string" ? t : t.task;
-        return el("a", { href: "#/tasks/" + encodeURIComponent(id), class: "mono", title: id }, said("…" + id.slice(-8)));
-      }), (l.tasks ?? []).length > 3 && el("span", { class: "soft" }, `and ${l.tasks.length - 3} more`));
-      put(book, l.rule ? l.rule + " · " : "", el("code", {}, l.runbook ?? ""));
+        const from = t.since ? ", since " + stamp(t.since) : "";
+        return el("a", { href: "#/tasks/" + encodeURIComponent(t.task), class: "mono", title: t.task + from }, said("…" + t.task.slice(-8)));
+      }), (l.tasks ?? []).length > 3 && el("span", { class: "soft", title: l.tasks.slice(3).map((t) => t.task).join(" ") }, `+${l.tasks.length - 3}`));
+      put(book, l.rule ? l.rule + " · " : "", el("code", {}, l.runbook));
     },
   };
 }
 
 // amount is a light's number in its unit.
 function amount(l) {
-  if (l.value === undefined) return plural(l.count ?? 0, "task");
-  const unit = (l.unit ?? "").toLowerCase();
-  if (unit === "seconds") return coarse(l.value * 1000);
-  if (unit === "milliseconds") return coarse(l.value);
+  if (l.unit === "Seconds") return coarse(l.value * 1000);
   return l.count && l.count === l.value ? plural(l.count, "task") : count(Math.round(l.value)) + (l.count ? ", " + plural(l.count, "task") : "");
 }
 
