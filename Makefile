@@ -15,6 +15,8 @@ SEED        ?= 0
 
 # What needs a running server is in folders called integration (make integration).
 PACKAGES = $$(go list ./... | grep -v /integration)
+# The module's own folder holds rules about the text of the tree: nothing there runs beside anything.
+CONCURRENT = $$(go list ./... | grep -v -e /integration -e 'holdfast$$')
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -31,9 +33,9 @@ run: ## serve on 127.0.0.1:8080 with the example's systems and a receiver of web
 test: ## run every test that needs only Go
 	go test $(PACKAGES)
 
-race: ## run every test under the race detector; needs a C compiler (CRASH_EVERY=n: every nth crash point)
+race: ## run the tests under the race detector, long ones in short; needs a C compiler (CRASH_EVERY=n: every nth crash point)
 	@command -v gcc >/dev/null || command -v cc >/dev/null || { echo "the race detector needs a C compiler: install gcc, or run make test"; exit 1; }
-	@$(call counted,HOLDFAST_CRASH_EVERY=$(CRASH_EVERY) CGO_ENABLED=1,-race -timeout 20m)
+	@$(call counted,HOLDFAST_CRASH_EVERY=$(CRASH_EVERY) CGO_ENABLED=1,-race -short -timeout 20m,$(CONCURRENT))
 
 check: lint check-test race ## what CI runs: lint, test, race, then everything else, some of it in short
 	$(MAKE) fuzz FUZZTIME=3000x
@@ -168,13 +170,13 @@ clean: ## remove what was built; keeps .holdfast, where your tasks are
 	rm -rf dist
 
 check-test:
-	@$(call counted,,)
+	@$(call counted,,,$(PACKAGES))
 
-# counted: environment, flags. Runs every test, says how many ran, and prints what failed without the rest.
+# counted: environment, flags, packages. Runs every test, says how many ran, and prints what failed without the rest.
 define counted
 mkdir -p dist; \
 echo "$(strip $(1) go test $(2)) ./..."; \
-if $(1) go test -v $(2) $(PACKAGES) > dist/test.log 2>&1; then failed=0; else failed=1; \
+if $(1) go test -v $(2) $(3) > dist/test.log 2>&1; then failed=0; else failed=1; \
 	grep -vE '^ *(=== |--- PASS|PASS$$|ok  )|no test files' dist/test.log; fi; \
 echo "$$(grep -cE '^ *--- PASS' dist/test.log) tests passed, $$(grep -cE '^ *--- FAIL' dist/test.log) failed, $$(grep -cE '^ *--- SKIP' dist/test.log) skipped"; \
 exit $$failed

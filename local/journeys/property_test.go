@@ -19,7 +19,7 @@ import (
 )
 
 // One random task more costs a few hundredths of a second.
-var seeds = flag.Int("seeds", 200, "how many random tasks TestRandomTasks follows")
+var seeds = flag.Int("seeds", 200, "how many random tasks TestRandomTasks follows; a quarter of them in short tests")
 
 // Cases 33 and 43, for random tasks: a stream from the start, a replay from 0 and the
 // task as GetTask gives it are the same, status and artifacts, over both bindings and
@@ -37,7 +37,11 @@ func TestRandomTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]int{}
-	for seed := range *seeds {
+	count := *seeds
+	if testing.Short() {
+		count /= 4
+	}
+	for seed := range count {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &followed{described: described, plan: newPlan(rand.New(rand.NewPCG(uint64(seed), 43))), first: bindings()[seed%2], second: bindings()[1-seed%2]}
@@ -52,7 +56,7 @@ func TestRandomTasks(t *testing.T) {
 		})
 	}
 	t.Log(seen)
-	if *seeds < 200 {
+	if count < 200 {
 		return // too few for each thing to have happened
 	}
 	for _, what := range []string{
@@ -60,8 +64,8 @@ func TestRandomTasks(t *testing.T) {
 		"status TASK_STATE_INPUT_REQUIRED", "status TASK_STATE_AUTH_REQUIRED",
 		"end TASK_STATE_COMPLETED", "end TASK_STATE_FAILED", "end TASK_STATE_CANCELED", "end TASK_STATE_REJECTED",
 	} {
-		if seen[what] < *seeds/20 {
-			t.Errorf("%d of %d tasks showed %q: the plans have become too tame", seen[what], *seeds, what)
+		if seen[what] < count/20 {
+			t.Errorf("%d of %d tasks showed %q: the plans have become too tame", seen[what], count, what)
 		}
 	}
 }
