@@ -37,13 +37,13 @@ func (w *world) judge() {
 		}
 		submitted[name] = ref.Task
 		effects := w.judgeTask(ctx, ref, entries)
-		if state := w.history(ref).view.State(); w.outsiders[ref.Task] {
+		if state := w.history(ref).state(); w.outsiders[ref.Task] {
 			w.checkPages(ref, entries, state)
 		} else {
 			w.checkWalk(ref, entries, state, effects)
 		}
 		if e := by[ref.Task]; e != nil {
-			e.check(entries, w.history(ref).view.State())
+			e.check(entries, w.history(ref).state())
 		}
 	}
 	for _, k := range w.workers {

@@ -55,7 +55,7 @@ func (k *worker) run() {
 		k.pause(40 * time.Second)
 		var refs []lifecycle.Ref
 		for _, ref := range k.w.witness.tasks() {
-			if h := k.w.history(ref); ref.Tenant == k.tenant && k.w.outsiders[ref.Task] && !h.view.State().Terminal() {
+			if h := k.w.history(ref); ref.Tenant == k.tenant && k.w.outsiders[ref.Task] && !h.state().Terminal() {
 				refs = append(refs, ref)
 			}
 		}

@@ -284,7 +284,7 @@ func (w *world) finish() {
 func (w *world) ends() map[string]int {
 	out := map[string]int{}
 	for _, ref := range w.witness.tasks() {
-		out[strings.TrimPrefix(string(w.history(ref).view.State()), "TASK_STATE_")]++
+		out[strings.TrimPrefix(string(w.history(ref).state()), "TASK_STATE_")]++
 	}
 	return out
 }

@@ -89,8 +89,16 @@ type history struct {
 	visible []uint64
 }
 
+// state is the one after the last entry.
+func (h history) state() a2a.TaskState {
+	if len(h.states) == 0 {
+		return ""
+	}
+	return h.states[len(h.states)-1]
+}
+
 // history reads a task's entries past all faults.
-func (w *world) history(ref lifecycle.Ref) *history {
+func (w *world) history(ref lifecycle.Ref) history {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := w.histIn[ref]
@@ -112,7 +120,7 @@ func (w *world) history(ref lifecycle.Ref) *history {
 	if err != nil {
 		w.problems = append(w.problems, fmt.Sprintf("I1: task %s cannot be read: %v", ref, err))
 	}
-	return h
+	return *h // others read on meanwhile
 }
 
 // visible are the entries of a task that callers see.
