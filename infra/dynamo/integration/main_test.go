@@ -37,12 +37,8 @@ func TestMain(m *testing.M) {
 
 // configuration is for a server that believes every signature.
 func configuration() aws.Config {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	// The server closes a connection at its 1,000th request, answered or not, and
-	// these tests call the ledger without the loop that asks again.
-	transport.DisableKeepAlives = true
 	return aws.Config{
-		Region: "us-east-1", BaseEndpoint: aws.String(endpoint), HTTPClient: dynamo.HTTPClient{Client: &http.Client{Transport: transport}},
+		Region: "us-east-1", BaseEndpoint: aws.String(endpoint), HTTPClient: dynamo.HTTPClient{Client: &http.Client{Transport: &fresh{}}},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
 		}),
