@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
@@ -25,7 +24,7 @@ func readAWS(v *variables) aws.Config {
 	if !env.Credentials.HasKeys() {
 		v.problems = append(v.problems, errors.New("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set: Lambda sets them; elsewhere give them the keys of a role"))
 	}
-	c := aws.Config{HTTPClient: dynamo.HTTPClient{Client: awshttp.NewBuildableClient()}, Region: env.Region, Credentials: credentials.StaticCredentialsProvider{Value: env.Credentials}, ConfigSources: []any{env}}
+	c := aws.Config{HTTPClient: dynamo.NewHTTPClient(), Region: env.Region, Credentials: credentials.StaticCredentialsProvider{Value: env.Credentials}, ConfigSources: []any{env}}
 	if env.BaseEndpoint != "" {
 		c.BaseEndpoint = &env.BaseEndpoint
 	}

@@ -6,7 +6,6 @@ import (
 	"net/url"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
@@ -28,7 +27,7 @@ func LaptopLedger(ctx context.Context, endpoint string) (*dynamo.Ledger, error) 
 	if err != nil || u.Scheme == "" || u.Host == "" {
 		return nil, fmt.Errorf("%q is no DynamoDB endpoint: give it one such as http://127.0.0.1:8000", endpoint)
 	}
-	c := aws.Config{HTTPClient: dynamo.HTTPClient{Client: awshttp.NewBuildableClient()}, Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}
+	c := aws.Config{HTTPClient: dynamo.NewHTTPClient(), Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}
 	client := dynamodb.NewFromConfig(c)
 	names := dynamo.Names{Tasks: laptopTasks, Private: laptopPrivate}
 	if err := dynamo.CreateTables(ctx, client, names); err != nil {

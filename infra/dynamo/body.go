@@ -3,7 +3,21 @@ package dynamo
 import (
 	"io"
 	"net/http"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
+
+// idleConnections is how many connections to one service wait to be used again. The
+// SDK keeps ten: who asks for more at once (the stream function, the sweep) would open
+// one, with its handshake, for every other request.
+const idleConnections = 64
+
+// NewHTTPClient is an HTTPClient for processes that ask for many things at once.
+func NewHTTPClient() HTTPClient {
+	return HTTPClient{Client: awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.MaxIdleConnsPerHost = idleConnections
+	})}
+}
 
 // HTTPClient is the client of the SDK's requests, for every service: give it to
 // aws.Config.
