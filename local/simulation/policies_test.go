@@ -59,7 +59,7 @@ func (w *world) checkTerms(h lifecycle.Head) {
 	if h.AckedAt.IsZero() && kept != ends || kept > ends || kept <= 0 {
 		w.broken("policy", "task %s ended as %s and is kept for %s, %s says %s", h.Ref(), h.State, kept, want, ends)
 	}
-	if h.StatusAt.After(h.LifeEndsAt.Add(time.Hour)) && !w.leapt {
+	if h.StatusAt.After(h.LifeEndsAt.Add(time.Hour)) && len(w.off) == 0 {
 		w.broken("I8", "task %s ended at %s, its life at %s", h.Ref(), h.StatusAt, h.LifeEndsAt)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -166,9 +167,10 @@ func (w *world) live() (refs []lifecycle.Ref, next time.Time) {
 }
 
 // overdue finds what should have been looked at long ago, in fair weather: the net under
-// everything else has a hole.
+// everything else has a hole. A system that was off and has only just begun could look
+// at nothing meanwhile.
 func (w *world) overdue() {
-	ctx, since := context.Background(), time.Now().Add(-15*time.Minute)
+	ctx, since := context.Background(), w.ago(15*time.Minute, time.Now())
 	if w.storm.until.After(since) || w.schedule.asleep.After(since) {
 		return
 	}
@@ -184,6 +186,19 @@ func (w *world) overdue() {
 			}
 		}
 	}
+}
+
+// ago is the instant since which the system has run for so long: times in which nothing
+// ran do not count, and the runs before and after them add up.
+func (w *world) ago(d time.Duration, now time.Time) time.Time {
+	at := now.Add(-d)
+	for _, off := range slices.Backward(w.off) {
+		if !off.to.After(at) {
+			break
+		}
+		at = at.Add(off.from.Sub(off.to))
+	}
+	return at
 }
 
 // settle lets time pass until all tasks have ended and all webhooks are told. Long
@@ -216,9 +231,10 @@ func (w *world) settle() {
 
 // leap lets time pass while nothing runs.
 func (w *world) leap(to time.Time) {
-	w.leapt = true
 	w.outsideSchedule(w.site.stop)
+	from := time.Now()
 	w.schedule.run(to, func() bool { return false })
+	w.off = append(w.off, span{from, time.Now()})
 	w.site.start()
 }
 

@@ -33,7 +33,7 @@ type world struct {
 	// release is which agents a process that begins now brings.
 	release atomic.Int64
 	terms   map[string]policy.Document // by name and version
-	leapt   bool                       // time has passed while nothing ran
+	off     []span                     // times that have passed while nothing ran
 	issuer  issuer                     // of receipts that are taken
 	forger  issuer                     // of those that are not
 
