@@ -98,7 +98,12 @@ func (s *stack) whole(ago time.Duration) (lifecycle.Ref, error) {
 	return ref, err
 }
 
-// kept is all that is in the stack's tables, but for the key ring, and in its bucket:
+// noTask is the key of findings about the deployment: one for each invariant, and of no
+// task.
+const noTask = "T##"
+
+// kept is all that is in the stack's tables, but for the key ring and what was met in
+// the deployment as a whole, and in its bucket:
 // items by their keys, and the sizes of objects, as text.
 func (s *stack) kept() map[string]string {
 	s.Helper()
@@ -115,7 +120,7 @@ func (s *stack) kept() map[string]string {
 				if err != nil {
 					s.Fatal(err)
 				}
-				if pk := textOf(it["pk"]); !strings.HasPrefix(pk, "S#") {
+				if pk := textOf(it["pk"]); !strings.HasPrefix(pk, "S#") && pk != noTask {
 					out[pk+" "+textOf(it["sk"])] = string(text)
 				}
 			}
