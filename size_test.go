@@ -9,7 +9,7 @@ import (
 )
 
 // The product, and what is built around it to try it.
-const trials = "local/bench local/conformance local/consoletest/** local/demo local/drill local/driver local/interop/** local/openapi/** local/simulation local/webhooks infra/cost infra/deploytest/**"
+const trials = "local/alarms/** local/bench local/conformance local/consoletest/** local/demo local/drill local/driver local/interop/** local/openapi/** local/simulation local/webhooks infra/cost infra/deploytest/**"
 
 // size is how much there is to read.
 type size struct{ files, lines, exported int }
