@@ -149,8 +149,8 @@ cost: ## count what a task costs on AWS, against its ceilings, with a DynamoDB-c
 	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \
 	go run ./infra/cost -endpoint "$$HOLDFAST_DYNAMODB_ENDPOINT"
 
-# What a server that refuses one write in twenty can tell about reads and names, one that refuses none has told.
-REFUSED_READS = TestLedgerRefused/(names|limits|feed|list|due|expired|tenants)|TestLedgerRefused/purge/a_purge_that_dies
+# What a server that refuses one write in twenty can tell about reads, names and notes, one that refuses none has told.
+REFUSED_READS = TestLedgerRefused/(names|limits|feed|list|due|expired|tenants|acts|quarantine|findings|rejections|acknowledge)|TestLedgerRefused/purge/a_purge_that_dies
 
 integration: ## the adapters, and the compiled functions, against a DynamoDB-compatible server that this installs
 	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \

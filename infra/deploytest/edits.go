@@ -17,7 +17,11 @@ type edit struct {
 }
 
 // templateEdits are made in what sam has built, by the template's place there.
-var templateEdits = map[string][]edit{"template.yaml": append(slices.Clone(machineEdits), networks), filepath.Join("Access", "template.yaml"): {qualifier, anyMachine, anyContext}}
+var templateEdits = map[string][]edit{
+	"template.yaml":                          append(slices.Clone(machineEdits), networks),
+	filepath.Join("Access", "template.yaml"): {qualifier, anyMachine, anyContext},
+	filepath.Join("Alarms", "template.yaml"): {oneMetric},
+}
 
 var machineEdits = []edit{
 	{
@@ -60,6 +64,14 @@ var anyContext = edit{
 	"who may use the key to open the key ring may do so whatever the encryption context",
 	"ministack does not tell a policy what the encryption context is; its KMS does hold what was encrypted against it",
 	regexp.MustCompile(`(?m)^ *Condition:\n *StringEquals:\n *kms:EncryptionContext:holdfast: keyring\n`), "",
+}
+
+// oneMetric is in every alarm that reckons with several metrics.
+var oneMetric = edit{
+	"alarms that reckon with several metrics look at one",
+	"ministack's CloudFormation refuses metric math, and the whole stack with it",
+	regexp.MustCompile(`(?m)^      Metrics:\n(?:      - .*\n|        .*\n)+`),
+	"      Namespace: Holdfast\n      MetricName: Reckoned\n      Statistic: Maximum\n      Period: 60\n",
 }
 
 // routed is done after the deployment instead of in the template.
