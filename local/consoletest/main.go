@@ -31,7 +31,7 @@ const (
 	// prepareTime bounds builds and installations: minutes where nothing is cached.
 	prepareTime = 15 * time.Minute
 	// driveTime bounds what the browser does; it takes about a minute on two quiet cores.
-	driveTime = 6 * time.Minute
+	driveTime = 15 * time.Minute
 	// stopTime is how long a server may take to stop.
 	stopTime = 10 * time.Second
 )
