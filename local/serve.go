@@ -11,7 +11,6 @@ import (
 	"io"
 	mathrand "math/rand/v2"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -210,27 +209,8 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 		return errors.Join(err, listener.Close())
 	}
 	fmt.Fprintf(out, "holdfast serves %v on http://%s, %s\n", agents.Names(), listener.Addr(), store.where)
-	return serveUntil(ctx, listener, n)
-}
-
-// serveUntil serves until the context ends, then stops gracefully: first the
-// node, so that open streams end, then the server.
-func serveUntil(ctx context.Context, listener net.Listener, n *node.Node) error {
-	server := &http.Server{Handler: loopbackOnly(n.Handler), ReadHeaderTimeout: 10 * time.Second}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return errors.Join(err, n.Stop(context.Background()))
-	case <-ctx.Done():
-	}
-	stopping, cancel := context.WithTimeout(context.Background(), stopTime)
-	defer cancel()
-	err := n.Stop(stopping)
-	if shutdown := server.Shutdown(stopping); shutdown != nil {
-		err = errors.Join(err, server.Close())
-	}
-	return err
+	n.Handler = loopbackOnly(n.Handler)
+	return n.Serve(ctx, listener, stopTime)
 }
 
 // shipped is the catalog: the first name is the default agent.

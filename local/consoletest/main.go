@@ -19,35 +19,23 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 const (
 	// prepareTime bounds builds and installations: minutes where nothing is cached.
 	prepareTime = 15 * time.Minute
-	// driveTime bounds what the browser does; it takes about a minute on two quiet cores.
+	// driveTime bounds what the browser does: three minutes on two cores.
 	driveTime = 15 * time.Minute
-	// stopTime is how long a server may take to stop.
-	stopTime = 10 * time.Second
+	// startTime is how long a server may take to make its tasks.
+	startTime = 3 * time.Minute
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Println("FAIL console-test:", err)
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(driver.Main("console-test", run)) }
 
 // run plays everything once. Its error is what the last line says.
 func run(ctx context.Context, args []string, out io.Writer) (err error) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,57 +12,46 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
-// process is a server.
-type process struct {
-	cmd *exec.Cmd
-	log *os.File
+// server is one that runs.
+type server struct {
+	*driver.Process
 	url string
 }
 
 // serve starts the servers: for everybody, with keys, and with many tasks.
-func (w workshop) serve(ctx context.Context, data, keys string, tasks int) ([]*process, error) {
+func (w workshop) serve(ctx context.Context, data, keys string, tasks int) ([]server, error) {
 	const few = 1500 // so that a list has several pages
 	args := [][]string{{"--tasks", strconv.Itoa(few)}, {"--keys", keys}, {"--tasks", strconv.Itoa(tasks)}}
-	servers, errs := make([]*process, len(args)), make([]error, len(args))
+	servers, errs := make([]server, len(args)), make([]error, len(args))
 	var all sync.WaitGroup
 	for i, more := range args {
 		all.Go(func() {
 			folder := filepath.Join(data, strconv.Itoa(i))
 			if errs[i] = os.MkdirAll(folder, 0o755); errs[i] == nil {
-				servers[i], errs[i] = w.start(ctx, fmt.Sprintf("server-%d.log", i), append(more, "--data", folder)...)
+				servers[i], errs[i] = w.start(ctx, fmt.Sprintf("server-%d", i), append(more, "--data", folder)...)
 			}
 		})
 	}
 	all.Wait()
-	return servers, errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err != nil {
+		for _, s := range servers {
+			err = errors.Join(err, driver.End(s.Process))
+		}
+	}
+	return servers, err
 }
 
 // start runs a server and waits for the line that says where it serves.
-func (w workshop) start(ctx context.Context, log string, args ...string) (*process, error) {
-	file, err := os.Create(filepath.Join(w.dir, log))
-	if err != nil {
-		return nil, err
+func (w workshop) start(ctx context.Context, name string, args ...string) (s server, err error) {
+	if s.Process, err = driver.Start(w.dir, name, w.server, args...); err == nil {
+		s.url, err = s.FirstLine(ctx, startTime)
 	}
-	cmd := exec.CommandContext(ctx, w.server, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = stopTime
-	cmd.Stderr = file
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	p := &process{cmd: cmd, log: file}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if p.url = strings.TrimSpace(line); err != nil {
-		return nil, errors.Join(fmt.Errorf("a server did not start, see %s: %w", file.Name(), err), p.stop())
-	}
-	return p, nil
+	return s, err
 }
 
 // provoked is what a server says of the worker that says two things under one ID.
@@ -71,18 +59,14 @@ const provoked = "an incident: one identity, two contents"
 
 // stop ends the server, which must have lived until now, end by itself, and have met no
 // fault of its own.
-func (p *process) stop() error {
-	err := p.cmd.Process.Signal(syscall.SIGTERM)
-	if err == nil {
-		err = p.cmd.Wait()
+func (s server) stop() error {
+	if err := s.Stop(); err != nil {
+		return err
 	}
-	if err = errors.Join(err, p.log.Close()); err != nil {
-		return fmt.Errorf("a server, see %s: %w", p.log.Name(), err)
-	}
-	text, err := os.ReadFile(p.log.Name())
+	text, err := os.ReadFile(s.Log)
 	for line := range strings.Lines(string(text)) {
 		if strings.Contains(line, "level=ERROR") && !strings.Contains(line, provoked) {
-			err = errors.Join(err, fmt.Errorf("a server logged an error, see %s: %s", p.log.Name(), strings.TrimSpace(line)))
+			err = errors.Join(err, fmt.Errorf("%s logged an error, see %s: %s", s.Name, s.Log, strings.TrimSpace(line)))
 		}
 	}
 	return err

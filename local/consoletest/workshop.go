@@ -8,11 +8,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
+
+	"github.com/holdfast-a2a/holdfast/local/driver"
 )
 
 // workshop is what was built and installed.
@@ -26,20 +25,15 @@ type workshop struct {
 func prepare(ctx context.Context) (workshop, error) {
 	ctx, cancel := context.WithTimeout(ctx, prepareTime)
 	defer cancel()
-	gomod, err := output(ctx, "", "go", "env", "GOMOD")
+	root, err := driver.Root(ctx)
 	if err != nil {
 		return workshop{}, err
 	}
-	if gomod == "" || gomod == os.DevNull {
-		return workshop{}, errors.New("run it from within the project: go run ./local/consoletest")
-	}
-	root := filepath.Dir(gomod)
 	w := workshop{root: root, dir: filepath.Join(root, "dist", "console")}
 	if err := errors.Join(os.RemoveAll(w.dir), os.MkdirAll(w.dir, 0o755)); err != nil {
 		return w, err
 	}
-	w.server = filepath.Join(w.dir, "server")
-	if _, err := output(ctx, root, "go", "build", "-o", w.server, "./local/consoletest/server"); err != nil {
+	if w.server, err = driver.Build(ctx, root, filepath.Join(w.dir, "server"), "./local/consoletest/server"); err != nil {
 		return w, err
 	}
 	// Without a font a headless browser draws no text.
@@ -59,18 +53,7 @@ func prepare(ctx context.Context) (workshop, error) {
 
 // install calls functions of the script that installs pinned tools.
 func (w workshop) install(ctx context.Context, call string) (string, error) {
-	return output(ctx, w.root, "bash", "-c", "set -euo pipefail; . infra/checks/tools.sh; "+call)
-}
-
-// output is what a command prints. What it says beside that goes to the terminal.
-func output(ctx context.Context, dir, name string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	text, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
-	}
-	return strings.TrimSpace(string(text)), nil
+	return driver.Output(ctx, w.root, "bash", "-c", "set -euo pipefail; . infra/checks/tools.sh; "+call)
 }
 
 // makeKeys writes a file of API keys, one for each part that somebody plays, and returns

@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/signal"
@@ -123,25 +122,10 @@ func serve(ctx context.Context, args []string) (err error) {
 	if err := n.Start(); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	return serveUntil(ctx, listener, n)
+	return n.Serve(ctx, listener, stopTime)
 }
 
 // logger is text for people, and the metrics as CloudWatch would read them.
 func logger(people, file io.Writer) *slog.Logger {
 	return slog.New(slog.NewMultiHandler(metrics.Without(slog.NewTextHandler(people, nil)), metrics.Only(slog.NewJSONHandler(file, nil))))
-}
-
-// serveUntil serves until the context ends, then stops.
-func serveUntil(ctx context.Context, listener net.Listener, n *node.Node) error {
-	server := &http.Server{Handler: n.Handler, ReadHeaderTimeout: 10 * time.Second}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
-	case <-ctx.Done():
-	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	return errors.Join(n.Stop(stopping), server.Shutdown(stopping))
 }

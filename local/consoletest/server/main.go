@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/signal"
@@ -98,7 +97,7 @@ func serve(ctx context.Context, args []string, out io.Writer) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	fmt.Fprintf(out, "http://%s\n", listener.Addr())
-	return serveUntil(ctx, listener, n)
+	return n.Serve(ctx, listener, stopTime)
 }
 
 // authenticator takes the keys of a file; nil takes everybody.
@@ -116,20 +115,4 @@ func authenticator(file string) (auth.Authenticator, error) {
 	}
 	keys, err := auth.NewKeys(list, time.Now)
 	return auth.Credentials{Keys: keys}, err
-}
-
-// serveUntil serves until the context ends, then stops: first the node, so that open
-// streams end, then the server.
-func serveUntil(ctx context.Context, listener net.Listener, n *node.Node) error {
-	server := &http.Server{Handler: n.Handler, ReadHeaderTimeout: 10 * time.Second}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
-	case <-ctx.Done():
-	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	return errors.Join(n.Stop(stopping), server.Shutdown(stopping))
 }

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -73,21 +72,5 @@ func serve(ctx context.Context, args []string) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	fmt.Fprintf(os.Stdout, "http://%s\n", listener.Addr())
-	return serveUntil(ctx, listener, n)
-}
-
-// serveUntil serves until the context ends, then stops: first the node, so that
-// open streams end, then the server.
-func serveUntil(ctx context.Context, listener net.Listener, n *node.Node) error {
-	server := &http.Server{Handler: n.Handler, ReadHeaderTimeout: 10 * time.Second}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
-	case <-ctx.Done():
-	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	return errors.Join(n.Stop(stopping), server.Shutdown(stopping))
+	return n.Serve(ctx, listener, stopTime)
 }
