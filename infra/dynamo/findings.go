@@ -58,10 +58,10 @@ func (l *Ledger) Note(ctx context.Context, ref lifecycle.Ref, kind string, at ti
 
 // Forget implements ledger.Findings. The item leaves the index, and without its last
 // time the next finding begins anew. Nobody but the door may delete items.
-func (l *Ledger) Forget(ctx context.Context, ref lifecycle.Ref, kind string) error {
-	x := (&expression{}).present(lastName).put(lastName, nil).put(dueName, nil).put(dueSortName, nil)
-	err := l.update(ctx, l.tables.Private, findingKey(ref, kind), x)
-	if _, absent := errors.AsType[*refusal](err); absent {
+func (l *Ledger) Forget(ctx context.Context, f ledger.Finding, kind string) error {
+	x := (&expression{}).is(lastName, encodeInstant(f.Last)).is(countName, number(uint64(max(f.Count, 0)))).put(lastName, nil).put(dueName, nil).put(dueSortName, nil)
+	err := l.update(ctx, l.tables.Private, findingKey(f.Ref, kind), x)
+	if _, other := errors.AsType[*refusal](err); other {
 		return nil
 	}
 	return err

@@ -21,9 +21,9 @@ func (l *Ledger) Note(ctx context.Context, ref lifecycle.Ref, kind string, at ti
 }
 
 // Forget implements ledger.Findings.
-func (l *Ledger) Forget(ctx context.Context, ref lifecycle.Ref, kind string) error {
+func (l *Ledger) Forget(ctx context.Context, f ledger.Finding, kind string) error {
 	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
-		return tx.exec(tx.w.stmts.forgetFinding, ref.Tenant, string(ref.Task), kind)
+		return tx.exec(tx.w.stmts.forgetFinding, f.Ref.Tenant, string(f.Ref.Task), kind, nanos(f.Last), f.Count)
 	}})
 }
 

@@ -238,7 +238,7 @@ func (s *statements) prepare(conn *sqlite3.Conn) error {
 		{&s.noteFinding, `INSERT INTO findings (tenant, task, kind, first_at, last_at, count) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET first_at = CASE WHEN last_at < ?7 THEN excluded.first_at ELSE first_at END,
 				count = CASE WHEN last_at < ?7 THEN excluded.count ELSE count + excluded.count END, last_at = excluded.last_at`},
-		{&s.forgetFinding, `DELETE FROM findings WHERE tenant = ? AND task = ? AND kind = ?`},
+		{&s.forgetFinding, `DELETE FROM findings WHERE tenant = ? AND task = ? AND kind = ? AND last_at = ? AND count = ?`},
 	} {
 		var err error
 		*one.to, err = prepare(conn, one.sql)

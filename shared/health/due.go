@@ -117,7 +117,7 @@ func (r *Reporter) standing(ctx context.Context, s scope, id ID, m *measure, sta
 	for _, f := range page.Findings {
 		is, err := stands(f)
 		if err == nil && !is && s.all {
-			err = r.Ledger.Forget(ctx, f.Ref, string(id))
+			err = r.Ledger.Forget(ctx, f, string(id))
 		}
 		if err != nil {
 			return err

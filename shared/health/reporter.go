@@ -27,7 +27,7 @@ const (
 type Source interface {
 	Due(ctx context.Context, before time.Time, after *ledger.DueCursor, limit int) (ledger.DuePage, error)
 	Found(ctx context.Context, q ledger.FindingQuery) (ledger.FindingPage, error)
-	Forget(ctx context.Context, ref lifecycle.Ref, kind string) error
+	Forget(ctx context.Context, f ledger.Finding, kind string) error
 	Head(ctx context.Context, ref lifecycle.Ref) (lifecycle.Head, error)
 	Entries(ctx context.Context, ref lifecycle.Ref, after uint64, limit int) ([]lifecycle.Entry, error)
 	EffectList(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Effect, error)

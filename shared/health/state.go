@@ -27,10 +27,11 @@ func (r *Reporter) inDoubt(ctx context.Context, s scope, now time.Time) (measure
 		var oldest time.Time
 		for _, e := range effects {
 			since, doubtful := doubt(e, now)
+			// While its call may be out nobody knows, and whoever has met it does not say so again.
+			standing = standing || doubtful || e.Out(now)
 			if !doubtful {
 				continue
 			}
-			standing = true
 			if e.Policy != lifecycle.PolicyHold && now.Sub(since) < doubtPatience {
 				continue
 			}

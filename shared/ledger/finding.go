@@ -18,8 +18,9 @@ type Findings interface {
 	// with the zero Ref, on no task of anybody's. Met again at most spell after the last
 	// time it is added; later, the count begins anew. The task need not exist.
 	Note(ctx context.Context, ref lifecycle.Ref, kind string, at time.Time, spell time.Duration, times int) error
-	// Forget says that it is over. Doing it again changes nothing.
-	Forget(ctx context.Context, ref lifecycle.Ref, kind string) error
+	// Forget says that what was found is over. Doing it again changes nothing; what was
+	// met since it was found stays.
+	Forget(ctx context.Context, f Finding, kind string) error
 	// Found reads what was met of a kind, tenant by tenant, each one's latest first. Like
 	// all indexes it may be stale by a moment, and sorts by no less than the minute.
 	Found(ctx context.Context, q FindingQuery) (FindingPage, error)

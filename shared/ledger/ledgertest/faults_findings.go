@@ -12,8 +12,8 @@ func (l *faultyLedger) Note(ctx context.Context, ref lifecycle.Ref, kind string,
 	return write(ctx, l.faults, Call{Method: "Note", Ref: ref}, func(ctx context.Context) error { return l.inner.Note(ctx, ref, kind, at, spell, times) }, nil)
 }
 
-func (l *faultyLedger) Forget(ctx context.Context, ref lifecycle.Ref, kind string) error {
-	return write(ctx, l.faults, Call{Method: "Forget", Ref: ref}, func(ctx context.Context) error { return l.inner.Forget(ctx, ref, kind) }, nil)
+func (l *faultyLedger) Forget(ctx context.Context, f ledger.Finding, kind string) error {
+	return write(ctx, l.faults, Call{Method: "Forget", Ref: f.Ref}, func(ctx context.Context) error { return l.inner.Forget(ctx, f, kind) }, nil)
 }
 
 func (l *faultyLedger) Found(ctx context.Context, q ledger.FindingQuery) (ledger.FindingPage, error) {

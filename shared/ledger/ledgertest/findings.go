@@ -83,15 +83,24 @@ func findingSpell(b *bench) {
 func findingForgotten(b *bench) {
 	kind, ref, other := b.kind(), b.newRef(), b.newRef()
 	q := ledger.FindingQuery{Kind: kind, Tenant: b.tenant}
-	b.ok(b.ledger.Forget(b.ctx, ref, kind))
+	once := func(ref lifecycle.Ref, at time.Time) ledger.Finding {
+		return ledger.Finding{Ref: ref, First: at, Last: at, Count: 1}
+	}
+	b.ok(b.ledger.Forget(b.ctx, once(ref, b.clock.Now()), kind))
 	b.wantFound("what was never met", q)
-	b.meet(ref, kind)
+	met := once(ref, b.meet(ref, kind))
 	at := b.meet(other, kind)
-	b.ok(b.ledger.Forget(b.ctx, ref, kind))
-	b.ok(b.ledger.Forget(b.ctx, ref, kind))
-	b.wantFound("the other one", q, ledger.Finding{Ref: other, First: at, Last: at, Count: 1})
-	b.ok(b.ledger.Forget(b.ctx, other, kind))
+	b.ok(b.ledger.Forget(b.ctx, met, kind))
+	b.ok(b.ledger.Forget(b.ctx, met, kind))
+	b.wantFound("the other one", q, once(other, at))
+	b.meet(other, kind) // at the same instant
+	b.ok(b.ledger.Forget(b.ctx, once(other, at), kind))
 	b.clock.Advance(time.Second)
+	last := b.meet(other, kind)
+	b.ok(b.ledger.Forget(b.ctx, ledger.Finding{Ref: other, First: at, Last: at, Count: 2}, kind))
+	thrice := ledger.Finding{Ref: other, First: at, Last: last, Count: 3}
+	b.wantFound("what was met since it was found", q, thrice)
+	b.ok(b.ledger.Forget(b.ctx, thrice, kind))
 	anew := b.meet(ref, kind)
 	b.wantFound("met anew", q, ledger.Finding{Ref: ref, First: anew, Last: anew, Count: 1})
 }
@@ -126,7 +135,7 @@ func findingTenants(b *bench) {
 	b.wantFound("the other tenant's", ledger.FindingQuery{Kind: kind, Tenant: foreign.Tenant}, others)
 	b.wantFound("everybody's", ledger.FindingQuery{Kind: kind, All: true}, others, own)
 	b.wantFound("everybody's, the last ones", ledger.FindingQuery{Kind: kind, All: true, Since: later}, others)
-	b.ok(b.ledger.Forget(b.ctx, foreign, kind))
+	b.ok(b.ledger.Forget(b.ctx, others, kind))
 	b.wantFound("own, when another one's was forgotten", ledger.FindingQuery{Kind: kind, All: true}, own)
 }
 
@@ -167,8 +176,8 @@ func findingPages(b *bench) {
 func findingApart(b *bench) {
 	t := b.rich()
 	b.untouched(t.Ref(), "finding and forgetting", func() {
-		b.meet(t.Ref(), "kind")
-		b.ok(b.ledger.Forget(b.ctx, t.Ref(), "kind"))
+		at := b.meet(t.Ref(), "kind")
+		b.ok(b.ledger.Forget(b.ctx, ledger.Finding{Ref: t.Ref(), First: at, Last: at, Count: 1}, "kind"))
 		b.meet(t.Ref(), "kind")
 	})
 }

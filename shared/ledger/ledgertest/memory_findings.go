@@ -39,13 +39,15 @@ func (m *Memory) Note(ctx context.Context, ref lifecycle.Ref, kind string, at ti
 }
 
 // Forget implements ledger.Findings.
-func (m *Memory) Forget(ctx context.Context, ref lifecycle.Ref, kind string) error {
+func (m *Memory) Forget(ctx context.Context, f ledger.Finding, kind string) error {
 	leave, err := m.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	delete(m.found, met{ref, kind})
+	if now, there := m.found[met{f.Ref, kind}]; there && now.Last.Equal(f.Last) && now.Count == f.Count {
+		delete(m.found, met{f.Ref, kind})
+	}
 	return nil
 }
 
