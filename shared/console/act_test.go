@@ -225,6 +225,8 @@ func TestSettle(t *testing.T) {
 		t.Error(why) // what the operator saw is not what is there
 	}
 
+	w.refused(http.StatusConflict, task.Task, "settle", strings.Replace(body, "r-1", "r-2", 1)) // the note is the same, the result is not
+
 	again, _ := w.held()
 	if says := w.act(again.Task, "settle", `{"visit": 1, "name": "pay", "revision": 2, "done": false, "result": "", "note": "the bank has not", "resume": false}`); says != "Effect pay is settled: not done." {
 		t.Error(says)
@@ -244,6 +246,41 @@ func TestSettle(t *testing.T) {
 		w.refused(http.StatusBadRequest, again.Task, "settle", body)
 	}
 	w.refused(http.StatusNotFound, again.Task, "settle", `{"visit": 1, "name": "other", "revision": 1, "done": false, "note": "x"}`)
+}
+
+// A worker that died within the call of an effect that is held said nothing: its task is
+// stuck all the same, and when it has ended, the effect is still to be settled.
+func TestHeldByTheDead(t *testing.T) {
+	w := newWorld(t)
+	task := w.do(w.submit(), granted(1))
+	_, err := w.authority.BeginEffect(w.Context(), task.Ref(), lifecycle.EffectRequest{
+		Visit: 1, Name: "pay", Policy: lifecycle.PolicyHold, RequestDigest: "d", Holder: task.Holder, Fence: task.Fence, CallUntil: w.clock.Now().Add(20 * time.Second),
+	})
+	w.ok(err)
+	w.clock.Advance(20*time.Second + lifecycle.ClockMargin)
+	task = w.do(task, lifecycle.Report{Verb: lifecycle.VerbWait, Until: w.clock.Now().Add(lifecycle.HoldLook), Reason: "effect pay is held"})
+	var sheet struct {
+		Stuck   []struct{ Reason string }
+		Effects []struct{ Settle bool }
+	}
+	w.read("tasks/"+string(task.Task), &sheet)
+	if len(sheet.Stuck) != 1 || sheet.Stuck[0].Reason != "effect-held" {
+		t.Errorf("the sheet has %+v", sheet.Stuck)
+	}
+	var list struct{ Rows []struct{ Task string } }
+	if w.read("tasks?stuck=true", &list); len(list.Rows) != 1 {
+		t.Errorf("stuck are %+v", list.Rows)
+	}
+	w.act(task.Task, "cancel", `{"note": ""}`)
+	sheet.Stuck = nil
+	w.read("tasks/"+string(task.Task), &sheet)
+	if len(sheet.Stuck) != 0 || !sheet.Effects[0].Settle {
+		t.Errorf("when it has ended: %+v", sheet)
+	}
+	w.act(task.Task, "settle", `{"visit": 1, "name": "pay", "revision": 1, "done": true, "result": "1", "note": "the bank has it", "resume": false}`)
+	if e, err := w.memory.Effect(t.Context(), task.Ref(), 1, "pay"); err != nil || e.State != lifecycle.EffectDone {
+		t.Errorf("the effect is %+v (%v)", e, err)
+	}
 }
 
 func TestReplay(t *testing.T) {

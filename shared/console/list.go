@@ -112,7 +112,7 @@ func (c *call) tasks() (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			r.Stuck = heldOf(effects, h)
+			r.Stuck = heldOf(effects, h, now)
 		}
 		if f.picks(r, now) {
 			out.Rows = append(out.Rows, r)

@@ -111,7 +111,7 @@ func (c *call) beside(s *sheet, h lifecycle.Head) error {
 	for _, e := range effects {
 		s.Effects = append(s.Effects, c.effect(e, h, s.At))
 	}
-	s.Stuck = append(s.Stuck, heldOf(effects, h)...)
+	s.Stuck = append(s.Stuck, heldOf(effects, h, s.At)...)
 	endpoints, err := l.EndpointList(ctx, c.ref())
 	if err != nil {
 		return err
@@ -140,8 +140,8 @@ func (c *call) beside(s *sheet, h lifecycle.Head) error {
 }
 
 func (c *Console) effect(e lifecycle.Effect, h lifecycle.Head, now time.Time) effect {
-	doubt := e.State == lifecycle.EffectInDoubt || e.State == lifecycle.EffectIntended && !e.Out(now)
-	return effect{export.EffectOf(e), doubt, doubt && !h.Terminal(), export.Remedy(e, h.Terminal(), now)}
+	_, doubt := e.Doubtful(now)
+	return effect{export.EffectOf(e), doubt, doubt, export.Remedy(e, h.Terminal(), now)}
 }
 
 // receipt reads the entry that ended the task.

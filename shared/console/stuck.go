@@ -61,10 +61,10 @@ func (c *Console) trouble(h lifecycle.Head, now time.Time) (out []Trouble) {
 }
 
 // heldOf are the effects for which a task waits until an operator has settled them.
-func heldOf(effects []lifecycle.Effect, h lifecycle.Head) (out []Trouble) {
+func heldOf(effects []lifecycle.Effect, h lifecycle.Head, now time.Time) (out []Trouble) {
 	for _, e := range effects {
-		if e.State == lifecycle.EffectInDoubt && e.Policy == lifecycle.PolicyHold && !h.Terminal() {
-			out = append(out, Trouble{"effect-held", e.SettledAt, fmt.Sprintf("Effect %s is in doubt and held: ask the other side, and settle it.", e.Name)})
+		if since, doubt := e.Doubtful(now); doubt && e.Policy == lifecycle.PolicyHold && !h.Terminal() {
+			out = append(out, Trouble{"effect-held", since, fmt.Sprintf("Effect %s is in doubt and held: ask the other side, and settle it.", e.Name)})
 		}
 	}
 	return out

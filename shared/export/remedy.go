@@ -18,7 +18,7 @@ func Remedy(e lifecycle.Effect, ended bool, now time.Time) string {
 	case e.Out(now):
 		return "its caller may still be calling: look again at " + e.OutUntil().UTC().Format(time.RFC3339)
 	case ended:
-		return "in doubt, and the task has ended: ask the other side what became of this key"
+		return "in doubt, and the task has ended: ask the other side what became of this key, and settle it"
 	}
 	switch e.Policy {
 	case lifecycle.PolicyRetry:

@@ -26,7 +26,7 @@ func (r *Reporter) inDoubt(ctx context.Context, s scope, now time.Time) (measure
 		var standing, counted bool
 		var oldest time.Time
 		for _, e := range effects {
-			since, doubtful := doubt(e, now)
+			since, doubtful := e.Doubtful(now)
 			// While its call may be out nobody knows, and whoever has met it does not say so again.
 			standing = standing || doubtful || e.Out(now)
 			if !doubtful {
@@ -51,17 +51,6 @@ func (r *Reporter) inDoubt(ctx context.Context, s scope, now time.Time) (measure
 		return standing, nil
 	})
 	return m, err
-}
-
-// doubt says whether an effect is in doubt, and since when.
-func doubt(e lifecycle.Effect, now time.Time) (time.Time, bool) {
-	switch {
-	case e.State == lifecycle.EffectInDoubt:
-		return e.SettledAt, true
-	case e.State == lifecycle.EffectIntended && !e.Out(now):
-		return e.OutUntil(), true
-	}
-	return time.Time{}, false
 }
 
 // named is the task of a finding, with what its head says of it; without an instant, it

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,7 +59,7 @@ func (a *Authority) SettleCall(ctx context.Context, ref lifecycle.Ref, visit uin
 // by now.
 func (a *Authority) SettleDoubt(ctx context.Context, ref lifecycle.Ref, visit uint64, name string, seen uint64, state lifecycle.EffectState, result json.RawMessage, evidence string) error {
 	return a.settle(ctx, ref, visit, name, func(prev lifecycle.Effect) (lifecycle.Effect, error) {
-		if prev.Revision == seen+1 && prev.State == state && prev.Evidence == evidence {
+		if prev.Revision == seen+1 && prev.State == state && prev.Evidence == evidence && (state != lifecycle.EffectDone || bytes.Equal(prev.Result, result)) {
 			return prev, nil // one's own write, whose answer was lost
 		}
 		if prev.Revision != seen {

@@ -144,6 +144,18 @@ func (e Effect) Out(now time.Time) bool {
 	return e.State == EffectIntended && now.Before(e.OutUntil())
 }
 
+// Doubtful says whether nobody knows what became of the effect, and since when: a call
+// said so, or its caller said nothing.
+func (e Effect) Doubtful(now time.Time) (since time.Time, is bool) {
+	switch {
+	case e.State == EffectInDoubt:
+		return e.SettledAt, true
+	case e.State == EffectIntended && !e.Out(now):
+		return e.OutUntil(), true
+	}
+	return time.Time{}, false
+}
+
 // OutUntil is when the call of an intended effect is over by everybody's clock.
 func (e Effect) OutUntil() time.Time { return e.CallUntil.Add(ClockMargin) }
 

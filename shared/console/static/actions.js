@@ -126,7 +126,7 @@ function settle(c) {
       el("fieldset", {}, el("legend", {}, "What the other side says"), radio("yes", "It was done.", "It is never called again."), radio("no", "It was not done.", "It is called again when its step runs again.")),
       resultField,
       field("How it is known", el("input", { name: "note", required: true, maxlength: 500, autocomplete: "off" }), "The evidence: it stands with the effect."),
-      el("label", { class: "check" }, el("input", { type: "checkbox", name: "resume", checked: true }), " Have the task go on now"),
+      !ended.includes(c.sheet.state) && el("label", { class: "check" }, el("input", { type: "checkbox", name: "resume", checked: true }), " Have the task go on now"),
     ],
   }, (f) => ({ visit: of().visit, name: of().name, revision: of().revision, done: f.get("done") === "yes", result: f.get("done") === "yes" ? f.get("result") : "", note: f.get("note"), resume: f.get("resume") !== null }));
 }
