@@ -10,8 +10,7 @@ import (
 )
 
 // Act implements ledger.Tasks. As with rejections, the counter on the head gives the
-// record its number and is the condition that it is written under; beyond the cap the
-// counter alone rises.
+// record its number and is the condition that it is written under.
 func (l *Ledger) Act(ctx context.Context, ref lifecycle.Ref, a ledger.Acted) error {
 	if err := a.Check(); err != nil {
 		return err
@@ -25,11 +24,12 @@ func (l *Ledger) Act(ctx context.Context, ref lifecycle.Ref, a ledger.Acted) err
 			return noTask(ref)
 		}
 		before := countOf(it, actsName)
-		var t transaction
-		t.update(l.tables.Tasks, headKey(ref), (&expression{}).headExists().increase(actsName).below(actsName, before, lifecycle.MaxActs))
-		if before < lifecycle.MaxActs {
-			t.putRecord(l.tables.Tasks, actKey(ref, before+1), plainLayout, a, (&expression{}).isNew())
+		if before >= a.Places() {
+			return ledger.ErrActsFull
 		}
+		var t transaction
+		t.update(l.tables.Tasks, headKey(ref), (&expression{}).headExists().increase(actsName).is(actsName, numberOrNone(uint64(before))))
+		t.putRecord(l.tables.Tasks, actKey(ref, before+1), plainLayout, a, (&expression{}).isNew())
 		err := l.transact(ctx, &t)
 		refused, is := errors.AsType[*refusal](err)
 		if !is {

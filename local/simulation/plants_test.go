@@ -90,7 +90,7 @@ var plants = []struct {
 		"shared/lifecycle/producer.go", "	case p.Seq <= p.Last:\n", "	case false:\n",
 	}}},
 	{"an operator's action is not recorded", []change{{
-		"shared/console/act.go", "	if err := c.Authority.Ledger.Act(ctx, c.ref(), record); err != nil {\n		return \"\", err\n	}\n", "",
+		"shared/ledger/acted.go", "	if err := a.Ledger.Act(ctx, ref, record); err != nil {\n		return err, nil\n	}\n", "",
 	}}},
 	{"a step that was paused keeps its lease", []change{{
 		"shared/lifecycle/report.go", "	after.free()\n	after.DueAt = earlier(p.DeadlineAt", "	after.DueAt = earlier(p.DeadlineAt",

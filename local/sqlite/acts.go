@@ -32,10 +32,11 @@ func (l *Ledger) Act(ctx context.Context, ref lifecycle.Ref, a ledger.Acted) err
 		}, now.row); err != nil {
 			return err
 		}
-		if before < lifecycle.MaxActs {
-			if err := tx.exec(tx.w.stmts.insertAct, now.row, before+1, record); err != nil {
-				return err
-			}
+		if before >= int64(a.Places()) {
+			return ledger.ErrActsFull
+		}
+		if err := tx.exec(tx.w.stmts.insertAct, now.row, before+1, record); err != nil {
+			return err
 		}
 		return tx.exec(tx.w.stmts.countAct, now.row)
 	}})

@@ -86,6 +86,7 @@ var kinds = []kind{
 	{err: a2a.ErrMethodNotFound, code: -32601, status: 501, rpc: "UNIMPLEMENTED", reason: "METHOD_NOT_FOUND"},
 	{err: a2a.ErrInvalidParams, code: -32602, status: 400, rpc: "INVALID_ARGUMENT", reason: "INVALID_PARAMS"},
 	{err: auth.ErrUnavailable, code: -32603, status: 503, rpc: "UNAVAILABLE", reason: "UNAVAILABLE", fault: true},
+	{err: ledger.ErrActsFull, code: -32004, status: 409, rpc: "FAILED_PRECONDITION", reason: "OPERATOR_RECORD_FULL"},
 	{err: ledger.ErrTooManyEndpoints, code: -32602, status: 400, rpc: "FAILED_PRECONDITION", reason: "TOO_MANY_PUSH_NOTIFICATION_CONFIGS"},
 	{err: ledger.ErrUnavailable, code: -32603, status: 503, rpc: "UNAVAILABLE", reason: "UNAVAILABLE", fault: true},
 	{err: ledger.ErrBusy, code: -32603, status: 503, rpc: "UNAVAILABLE", reason: "UNAVAILABLE", fault: true},

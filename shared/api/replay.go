@@ -108,22 +108,20 @@ func (c *call) replay(at address, q request) (replayList, error) {
 // replayOne has a webhook delivered again. Who asked for it is on record before, and that
 // it was refused behind it.
 func (c *call) replayOne(ctx context.Context, ref lifecycle.Ref, d replayed, since uint64) error {
-	record := ledger.Acted{At: lifecycle.Millis(c.Now()), By: c.who.Name, Action: ledger.ActionReplay, Detail: fmt.Sprintf("webhook %s, after entry %d", d.ID, d.Since)}
-	if err := c.Authority.Ledger.Act(ctx, ref, record); err != nil {
-		return err
+	record := ledger.Acted{By: c.who.Name, Action: ledger.ActionReplay, Detail: fmt.Sprintf("webhook %s, after entry %d", d.ID, d.Since)}
+	err, unkept := c.Authority.Act(ctx, ref, record, func(ctx context.Context) error { return c.Push.Replay(ctx, ref, d.ID, since) }, func(err error) string {
+		switch {
+		case errors.Is(err, ledger.ErrDeliveryChanged):
+			return "a delivery was under way"
+		case errors.Is(err, ledger.ErrNotFound):
+			return "it was removed"
+		}
+		return "something failed on our side: whether it was done is not known"
+	})
+	if errors.Is(err, ledger.ErrActsFull) {
+		err = refuse(err, "The task's record of operators' actions has no place left for another replay: webhook %s is told nothing again.", d.ID)
 	}
-	err := c.Push.Replay(ctx, ref, d.ID, since)
-	switch {
-	case errors.Is(err, ledger.ErrDeliveryChanged):
-		record.Refused = "a delivery was under way"
-	case errors.Is(err, ledger.ErrNotFound):
-		record.Refused = "it was removed"
-	case err != nil:
-		record.Refused = "something failed on our side"
-	default:
-		return nil
-	}
-	return errors.Join(err, c.Authority.Ledger.Act(ctx, ref, record))
+	return errors.Join(err, unkept)
 }
 
 // replayable are the endpoints that are meant: one, or all of the task.

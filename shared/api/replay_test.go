@@ -134,7 +134,7 @@ func TestReplayRefused(t *testing.T) {
 	for _, a := range acts {
 		refused = append(refused, a.Refused)
 	}
-	if want := []string{"", "a delivery was under way", "", "something failed on our side", "", "it was removed", "", "", "a delivery was under way", "", "it was removed"}; err != nil || !slices.Equal(refused, want) {
+	if want := []string{"", "a delivery was under way", "", "something failed on our side: whether it was done is not known", "", "it was removed", "", "", "a delivery was under way", "", "it was removed"}; err != nil || !slices.Equal(refused, want) {
 		t.Errorf("on record is %+v (%v)", acts, err)
 	}
 	if a := c.replay(none, "", ""); a.status != http.StatusOK || encode(t, a.result["deliveries"]) != "[]" {

@@ -60,31 +60,39 @@ type done struct {
 	Says string `json:"says"`
 }
 
-// act does something to a task, recorded: first what is to be done and by whom, so that
-// nothing is done without it, then why it was not, if it was not.
+// act does something to a task, on record.
 func (c *call) act(action ledger.Action, detail string, do func(context.Context) (string, error)) (string, error) {
 	if _, err := c.head(); err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx()), actTime)
 	defer cancel()
-	record := ledger.Acted{At: lifecycle.Millis(c.Now()), By: c.who.Name, Action: action, Detail: clip(detail, lifecycle.MaxDetailBytes)}
-	if err := c.Authority.Ledger.Act(ctx, c.ref(), record); err != nil {
-		return "", err
-	}
-	says, err := do(ctx)
-	reason := ""
-	if err != nil {
+	var says, reason string
+	var shown *refusal
+	record := ledger.Acted{By: c.who.Name, Action: action, Detail: clip(detail, lifecycle.MaxDetailBytes)}
+	err, unkept := c.Authority.Act(ctx, c.ref(), record, func(ctx context.Context) (err error) {
+		says, err = do(ctx)
+		return err
+	}, func(err error) string {
 		k, p := c.explain(err)
-		err, reason = &refusal{k.err, p.Message}, p.Reason
-		record.At, record.Refused = lifecycle.Millis(c.Now()), clip(p.Message, lifecycle.MaxDetailBytes)
-		if kept := c.Authority.Ledger.Act(ctx, c.ref(), record); kept != nil {
-			c.Logger.LogAttrs(ctx, slog.LevelWarn, "that an action was refused was not kept", slog.String("tenant", c.who.Tenant), slog.String("task", string(c.task)), slog.Any("error", kept))
+		shown, reason = &refusal{k.err, p.Message}, p.Reason
+		if k.fault { // as when an answer was lost
+			p.Message = "Whether it was done is not known. " + p.Message
 		}
+		return clip(p.Message, lifecycle.MaxDetailBytes)
+	})
+	if err != nil && shown == nil {
+		return "", err // nothing was to be done
+	}
+	if unkept != nil {
+		c.Logger.LogAttrs(ctx, slog.LevelWarn, "that an action was refused was not kept", slog.String("tenant", c.who.Tenant), slog.String("task", string(c.task)), slog.Any("error", unkept))
 	}
 	c.Logger.LogAttrs(ctx, slog.LevelInfo, "an operator acted",
 		slog.String("tenant", c.who.Tenant), slog.String("task", string(c.task)), slog.String("action", string(action)), slog.String("operator", c.who.Hash()), slog.String("reason", reason))
-	return says, err
+	if shown != nil {
+		return "", shown
+	}
+	return says, nil
 }
 
 // acted is act, as an answer.

@@ -398,6 +398,20 @@ func TestFaultsAreWatched(t *testing.T) {
 	}
 }
 
+// TestUnknownOutcome: the record says that nobody knows, and not that it was refused.
+func TestUnknownOutcome(t *testing.T) {
+	w := newWorld(t, func(w *world) {
+		w.config.Replay = func(context.Context, lifecycle.Ref, string, uint64) error { return ledger.ErrUnavailable }
+		w.config.NewID = func() string { return "incident-1" }
+	})
+	task := w.submit()
+	w.refused(http.StatusServiceUnavailable, task.Task, "replay", `{"endpoint": "hook", "since": 0}`)
+	acts, err := w.memory.Acts(t.Context(), task.Ref())
+	if err != nil || len(acts) != 2 || acts[1].Refused != "Whether it was done is not known. Something failed on our side. Its incident is incident-1." {
+		t.Errorf("on record are %+v (%v)", acts, err)
+	}
+}
+
 // TestActBodies: an action says what it does not understand.
 func TestActBodies(t *testing.T) {
 	w := newWorld(t)

@@ -45,11 +45,13 @@ var kinds = []kind{
 	{err: errNotNow, status: http.StatusConflict, reason: "NOT_NOW"},
 	{err: ledger.ErrEffectChanged, status: http.StatusConflict, reason: "CHANGED"},
 	{err: ledger.ErrDeliveryChanged, status: http.StatusConflict, reason: "UNDER_WAY"},
+	{err: ledger.ErrActsFull, status: http.StatusConflict, reason: "RECORD_FULL"},
 	{err: ledger.ErrNotFound, status: http.StatusNotFound, reason: "NOT_FOUND"},
 	{err: auth.ErrUnavailable, status: http.StatusServiceUnavailable, reason: "UNAVAILABLE", fault: true},
 	{err: ledger.ErrUnavailable, status: http.StatusServiceUnavailable, reason: "UNAVAILABLE", fault: true},
 	{err: ledger.ErrBusy, status: http.StatusServiceUnavailable, reason: "UNAVAILABLE", fault: true},
 	{err: context.DeadlineExceeded, status: http.StatusServiceUnavailable, reason: "UNAVAILABLE", fault: true},
+	{err: context.Canceled, status: http.StatusServiceUnavailable, reason: "UNAVAILABLE", fault: true},
 }
 
 func kindOf(err error) kind {
@@ -107,6 +109,8 @@ func (c *call) explain(err error) (kind, problem) {
 		p.Message = "The effect has changed since you looked: look again."
 	case errors.Is(err, ledger.ErrDeliveryChanged):
 		p.Message = "A delivery to this webhook is under way: wait for it, and look again."
+	case errors.Is(err, ledger.ErrActsFull):
+		p.Message = "The task's record of operators' actions has no place left for another one of these, so it was not done."
 	case errors.Is(err, ledger.ErrNotFound):
 		p.Message = "There is no such task, or no such part of it, in this tenant."
 	case errors.Is(err, auth.ErrUnauthenticated):

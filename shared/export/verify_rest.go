@@ -168,7 +168,7 @@ func (v *verifier) checkCounts() {
 	if len(v.late) > 0 && v.folding && v.task.State != lifecycle.Canceled && v.report.Head.Moved == nil {
 		v.brokenAt(v.late[0].line, "I2", "late output is kept of a task that is %s: only what comes after a cancellation is", v.task.State)
 	}
-	if acts := len(v.acts); acts > c.Acts || acts < min(c.Acts, lifecycle.MaxActs) && v.report.Head.Moved == nil {
+	if acts := len(v.acts); acts > c.Acts || acts < c.Acts && v.report.Head.Moved == nil {
 		v.brokenAt(v.headLine, "I4", "%d actions of operators are kept of %d that were counted", acts, c.Acts)
 	}
 	if incidents > c.Incidents || c.Incidents > c.Rejections {

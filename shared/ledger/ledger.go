@@ -83,9 +83,9 @@ type Tasks interface {
 	Reject(ctx context.Context, ref lifecycle.Ref, r Rejected) error
 	// Rejections reads what was kept, oldest first. An unknown task has none.
 	Rejections(ctx context.Context, ref lifecycle.Ref) ([]Rejected, error)
-	// Act keeps beside the task what an operator did, up to lifecycle.MaxActs, and
-	// counts it. It never changes the folded head, and takes ended tasks as well.
-	// ErrNotFound: there is no such task.
+	// Act keeps beside the task what an operator did, and counts it. It never changes the
+	// folded head, and takes ended tasks as well. ErrNotFound: there is no such task.
+	// ErrActsFull: it has no place left (Acted.Places), and nothing was written.
 	Act(ctx context.Context, ref lifecycle.Ref, a Acted) error
 	// Acts reads what was kept, oldest first. An unknown task has none.
 	Acts(ctx context.Context, ref lifecycle.Ref) ([]Acted, error)

@@ -64,8 +64,8 @@ const (
 	// MaxEffectTerms bounds the effects that a policy names: its terms are in the first
 	// entry of every task.
 	MaxEffectTerms = 32
-	// MaxActs bounds what is kept of operators' actions on one task, of which there are a
-	// handful; later ones are only counted.
+	// MaxActs bounds the records of operators' actions on one task, of which there are a
+	// handful.
 	MaxActs = 200
 	// MaxOperatorBytes bounds an operator's name: a principal's 128 bytes, and how it was
 	// proven.

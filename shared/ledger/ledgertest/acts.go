@@ -11,7 +11,7 @@ import (
 
 var actTests = []test{
 	{"what an operator did is kept beside the task, also after its end", actKept},
-	{"acts are capped, their count is not", actCap},
+	{"acts have places, exports the fewest", actCap},
 	{"an act is bounded, and says who did what", actBounds},
 	{"acts of several operators at once are all kept", actRace},
 	{"an unknown task has no acts and takes none", actUnknown},
@@ -45,18 +45,27 @@ func actKept(b *bench) {
 	b.is("another task's acts", len(b.acts(b.working("holder").Ref())), 0)
 }
 
+// actCap: exports leave room for what changes a task, and that leaves room for refusals.
 func actCap(b *bench) {
 	t := b.working("holder")
-	const more = 3
-	for i := range lifecycle.MaxActs + more {
-		b.ok(b.ledger.Act(b.ctx, t.Ref(), b.act(i, ledger.ActionExport)))
+	var kept []ledger.Acted
+	for _, kind := range []struct {
+		action  ledger.Action
+		refused string
+		places  int
+	}{{ledger.ActionExport, "", lifecycle.MaxActs / 2}, {ledger.ActionCancel, "", lifecycle.MaxActs * 3 / 4}, {ledger.ActionCancel, "it has ended", lifecycle.MaxActs}} {
+		for len(kept) < kind.places {
+			a := b.act(len(kept), kind.action)
+			a.Refused = kind.refused
+			b.ok(b.ledger.Act(b.ctx, t.Ref(), a))
+			kept = append(kept, a)
+		}
+		more := b.act(len(kept), kind.action)
+		more.Refused = kind.refused
+		b.want("one more", b.ledger.Act(b.ctx, t.Ref(), more), ledger.ErrActsFull)
 	}
-	kept := b.acts(t.Ref())
-	b.is("how many are kept", len(kept), lifecycle.MaxActs)
-	for i, a := range kept {
-		b.is("the oldest stay, in order", a, b.act(i, ledger.ActionExport))
-	}
-	b.is("the counts", b.counts(t.Ref()), ledger.Counts{Acts: lifecycle.MaxActs + more})
+	b.is("what is kept, in order", b.acts(t.Ref()), kept)
+	b.is("the counts", b.counts(t.Ref()), ledger.Counts{Acts: lifecycle.MaxActs})
 }
 
 func actBounds(b *bench) {

@@ -14,9 +14,11 @@ func (m *Memory) Act(ctx context.Context, ref lifecycle.Ref, a ledger.Acted) err
 		if err := a.Check(); err != nil {
 			return err
 		}
-		if r.counts.Acts++; len(r.acts) < lifecycle.MaxActs {
-			r.acts = append(r.acts, a)
+		if len(r.acts) >= a.Places() {
+			return ledger.ErrActsFull
 		}
+		r.counts.Acts++
+		r.acts = append(r.acts, a)
 		return nil
 	})
 }
