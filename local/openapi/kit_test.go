@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -150,6 +151,16 @@ func newHouse(t *testing.T) *house {
 // ask sends a request, whose answer must have a status, and returns its body.
 func (h *house) ask(want int, method, path, body string, headers ...string) []byte {
 	h.t.Helper()
+	status, answer := h.do(method, path, body, headers...)
+	if status != want {
+		h.t.Errorf("%s %s: %d, want %d: %.500s", method, path, status, want, answer)
+	}
+	return answer
+}
+
+// do makes a request, and counts its answer.
+func (h *house) do(method, path, body string, headers ...string) (int, []byte) {
+	h.t.Helper()
 	r, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, strings.NewReader(body))
 	if err != nil {
 		h.t.Fatal(err)
@@ -169,16 +180,33 @@ func (h *house) ask(want int, method, path, body string, headers ...string) []by
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
 		h.t.Fatal(err)
 	}
-	if resp.StatusCode != want {
-		h.t.Errorf("%s %s: %d, want %d: %.500s", method, path, resp.StatusCode, want, answer)
-	}
 	if o := h.contract.Find(method, r.URL.EscapedPath()); o != nil {
 		if h.seen[o.ID] == nil {
 			h.seen[o.ID] = map[int]int{}
 		}
 		h.seen[o.ID][resp.StatusCode]++
 	}
-	return answer
+	return resp.StatusCode, answer
+}
+
+// replayed asks for deliveries again, and comes back as it is told to while one is under
+// way.
+func (h *house) replayed(path, body string) {
+	h.t.Helper()
+	for range 100 {
+		status, answer := h.do(http.MethodPost, path, body)
+		switch {
+		case status == http.StatusOK:
+			return
+		case status != http.StatusConflict || !bytes.Contains(answer, []byte("DELIVERY_UNDER_WAY")):
+			h.t.Fatalf("%s: %d: %.500s", path, status, answer)
+		}
+		select {
+		case <-h.t.Context().Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	h.t.Fatalf("%s: a delivery is under way, still", path)
 }
 
 // sent is the ID of the task that a message made, or went to.
