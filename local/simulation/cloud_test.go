@@ -114,13 +114,13 @@ func (c *cloud) deploy() {
 
 // base are the parts that every function makes.
 func (c *cloud) base(p *process) (*ledger.Authority, *dispatch.Dispatcher, push.Config) {
-	l := p.ledger()
-	authority := &ledger.Authority{Ledger: l, Now: p.now, NewID: p.newID}
+	l, m := p.ledger(), c.monitor(p)
+	authority := &ledger.Authority{Ledger: m.Ledger(l), Now: p.now, NewID: p.newID}
 	hooks := push.Config{
 		Ledger: l, Ring: keyring.New(c.w.ring), Client: p.client(), Now: p.now, Dice: p.rand, NewID: p.newID,
-		Grace: lifecycle.DefaultGrace, Logger: c.logger(p), Executions: &sending{p, c.sending},
+		Grace: lifecycle.DefaultGrace, Logger: c.logger(p), Executions: &sending{p, c.sending}, Watch: m,
 	}
-	return authority, &dispatch.Dispatcher{Authority: authority, Executions: &executions{p, c.runtime}, Grace: lifecycle.DefaultGrace}, hooks
+	return authority, &dispatch.Dispatcher{Authority: authority, Executions: &executions{p, c.runtime}, Grace: lifecycle.DefaultGrace, Watch: m}, hooks
 }
 
 // keepDoor lives through the lives of one instance of the door.
@@ -162,7 +162,7 @@ func (c *cloud) openDoor(closing context.Context, p *process) error {
 	door, err := api.New(api.Config{
 		Authority: authority, Blobs: p.blobs(), Agents: offered, Executions: dispatcher, Callers: c.callers(p.now),
 		Keys: keyring.New(c.w.ring), Push: hooks.Door(), Receipts: c.receipts(p.now), Now: p.now, NewID: p.newID, Policies: c.policies,
-		Closing: closing, Logger: c.logger(p), KeepAlive: 20 * time.Second, StreamLimit: 4 * time.Minute,
+		Closing: closing, Logger: c.logger(p), Watch: c.monitor(p), KeepAlive: 20 * time.Second, StreamLimit: 4 * time.Minute,
 	})
 	if err != nil {
 		return err
@@ -271,13 +271,16 @@ func (c *cloud) sweepWith(ctx context.Context, p *process, agents *catalog.Catal
 	authority, dispatcher, hooks := c.base(p)
 	planner := hooks.Planner()
 	tasks := &sweep.Sweeper{
-		Authority: authority, Executions: dispatcher, Page: 3, Most: 5, Logger: c.logger(p),
+		Authority: authority, Executions: dispatcher, Page: 3, Most: 5, Logger: c.logger(p), Watch: c.monitor(p),
 		Known: func(agent string, version int) bool { _, known := agents.Lookup(agent, version); return known }, Outside: agents.Outside,
 	}
 	deliveries := hooks.Sweeper(planner, planner.Hand)
 	purges := c.purges(p, forgetPatience)
 	release := c.w.release.Load()
 	for release == c.w.release.Load() && rest(ctx, 30*time.Second+time.Duration(p.number("tick")%uint64(40*time.Second))) == nil {
+		if p.number("survey")%4 == 0 {
+			c.survey(ctx, p, agents)
+		}
 		_, _ = tasks.Run(ctx)
 		_, _ = deliveries.Run(ctx)
 		_, _ = purges.Run(ctx)

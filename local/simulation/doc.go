@@ -22,6 +22,6 @@
 //
 // Every write is looked at when it happens, everything that anybody is shown when he is
 // shown it, and each task at its end: the fold, the verified export, what its agent was
-// to do, what the outside systems were asked and how often, what webhooks were told, and
-// what the door has promised. A seed that fails is added to testdata/seeds.txt.
+// to do, what the outside systems were asked and how often, what webhooks were told, what
+// operators are shown of trouble, and what the door has promised. A seed that fails is added to testdata/seeds.txt.
 package simulation

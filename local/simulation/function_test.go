@@ -60,7 +60,7 @@ func (c *cloud) function(ctx context.Context, payload json.RawMessage) (json.Raw
 	authority, dispatcher, _ := c.base(p)
 	steps := runner.New(runner.Config{
 		Authority: authority, Blobs: p.blobs(), Agents: agents, Rand: p.rand, Lease: lifecycle.DefaultLease, Renewal: p.renewal(),
-		Grace: lifecycle.DefaultGrace, Reserve: reserve, Logger: c.logger(p),
+		Grace: lifecycle.DefaultGrace, Reserve: reserve, Logger: c.logger(p), Watch: c.monitor(p),
 	})
 	handler := &dispatch.Handler{Dispatcher: dispatcher, Steps: func(ctx context.Context, in dispatch.Input, execution string, deadlineAt time.Time) (lifecycle.Outcome, error) {
 		return steps.Run(ctx, runner.Input{Ref: in.Ref(), Generation: in.Generation, Execution: execution, DeadlineAt: deadlineAt.Add(p.skew())})

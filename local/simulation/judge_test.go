@@ -53,6 +53,7 @@ func (w *world) judge() {
 		f.check(w.visible(f.errand.ref))
 	}
 	w.workers, w.followers = nil, nil // they have left
+	w.judgeLights()
 }
 
 func (w *world) judgeTask(ctx context.Context, ref lifecycle.Ref, entries []lifecycle.Entry) []lifecycle.Effect {

@@ -148,7 +148,7 @@ func faultsOf(method string) []ledgertest.Fault {
 	switch method {
 	case "Commit", "MarkCancel", "Intend", "Deliver":
 		return onGuarded
-	case "List", "Count", "Due", "DueDeliveries":
+	case "List", "Count", "Due", "DueDeliveries", "Found":
 		return onIndexes
 	case "Head", "Entries", "Artifacts", "Key", "Receipt", "Producer", "Quarantine", "Rejections", "Counts", "Effect", "EffectList",
 		"Parked", "Acts", "Endpoint", "EndpointList", "Changes", "Get":

@@ -24,10 +24,12 @@ type witness struct {
 	mu   sync.Mutex
 	refs []lifecycle.Ref // in the order of their creation
 	of   map[a2a.TaskID]lifecycle.Ref
+	// noted are the tasks of which somebody has told, by what it was.
+	noted map[noted]bool
 }
 
 func newWitness(w *world, l ledger.Ledger) *witness {
-	return &witness{Ledger: l, w: w, of: map[a2a.TaskID]lifecycle.Ref{}}
+	return &witness{Ledger: l, w: w, of: map[a2a.TaskID]lifecycle.Ref{}, noted: map[noted]bool{}}
 }
 
 // tasks are all that were created.
