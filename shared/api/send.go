@@ -119,12 +119,7 @@ func (c *call) validate(m *a2a.Message) error {
 }
 
 // clip bounds a text that others wrote.
-func clip(s string) string {
-	if len(s) > lifecycle.MaxReasonBytes {
-		return s[:lifecycle.MaxReasonBytes] + "…"
-	}
-	return s
-}
+func clip(s string) string { return lifecycle.Clip(s, lifecycle.MaxReasonBytes) }
 
 // submitted answers for a key that belongs to a task already: the same request
 // gives the same task, in whatever state it is; another request is a conflict (I5).

@@ -324,11 +324,10 @@ func agentText(text string) *a2a.Message {
 	return &a2a.Message{Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
 }
 
-// clip cuts a text to what is kept of it. What is cut is not left half a
-// character.
-func clip(s string) string {
-	if len(s) > MaxReasonBytes {
-		s = s[:MaxReasonBytes]
-	}
-	return strings.ToValidUTF8(s, "")
+// clip cuts a text to what is kept of it.
+func clip(s string) string { return Clip(s, MaxReasonBytes) }
+
+// Clip cuts a text to a number of bytes. What is cut is not left half a character.
+func Clip(s string, most int) string {
+	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }
