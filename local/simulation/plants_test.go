@@ -92,11 +92,8 @@ var plants = []struct {
 	{"an operator's action is not recorded", []change{{
 		"shared/ledger/acted.go", "	if err := a.Ledger.Act(ctx, ref, record); err != nil {\n		return err, nil\n	}\n", "",
 	}}},
-	{"a survey forgets what was met since", []change{{
-		"shared/ledger/ledgertest/memory_findings.go", "there && now.Last.Equal(f.Last) && now.Count == f.Count", "there && now.Count > 0",
-	}}},
-	{"a survey forgets a call that is out", []change{{
-		"shared/health/state.go", "standing = standing || doubtful || e.Out(now)", "standing = standing || doubtful",
+	{"a survey forgets what stands", []change{{
+		"shared/health/due.go", "!is && s.all", "(is || s.all) && s.all",
 	}}},
 	{"a step that was paused keeps its lease", []change{{
 		"shared/lifecycle/report.go", "	after.free()\n	after.DueAt = earlier(p.DeadlineAt", "	after.DueAt = earlier(p.DeadlineAt",
