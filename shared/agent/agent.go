@@ -99,6 +99,9 @@ func New[S any](name string, version int, steps ...Step[S]) *Agent {
 	if !nameForm.MatchString(name) || version < 1 || len(steps) == 0 {
 		panic(fmt.Sprintf("agent %q version %d with %d steps: a name of %s, a version from 1 and at least one step are needed", name, version, len(steps), nameForm))
 	}
+	if err := kept[S](); err != nil {
+		panic(fmt.Sprintf("agent %q version %d: its state: %v", name, version, err))
+	}
 	for _, s := range steps {
 		if _, doubled := a.steps[s.Name]; doubled || !nameForm.MatchString(s.Name) || s.Run == nil {
 			panic(fmt.Sprintf("agent %q version %d: step %q needs a unique name of %s and a function", name, version, s.Name, nameForm))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -174,12 +175,11 @@ func TestStateThatDoesNotFitIsPermanent(t *testing.T) {
 }
 
 func TestStateThatCannotBeStored(t *testing.T) {
-	type unstorable struct{ F func() }
-	a := agent.New("one", 1, agent.Step[unstorable]{Name: "only", Run: func(_ context.Context, t *agent.Task[unstorable]) (agent.Next, error) {
-		t.State.F = func() {}
+	a := agent.New("one", 1, agent.Step[float64]{Name: "only", Run: func(_ context.Context, t *agent.Task[float64]) (agent.Next, error) {
+		t.State = math.NaN()
 		return agent.Complete("Done"), nil
 	}})
-	agenttest.Start(t, a, "go").WantFailed("the state agent_test.unstorable cannot be stored: …")
+	agenttest.Start(t, a, "go").WantFailed("the state float64 cannot be stored: …")
 
 	for _, c := range []struct {
 		bytes int

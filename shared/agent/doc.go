@@ -33,6 +33,9 @@
 //		return agent.Continue("ship"), nil
 //	}
 //
+// What a state and the results of effects hold is kept as JSON: a field that
+// encoding/json leaves out is refused, for it would be gone at the next step.
+//
 // Package agenttest drives an agent through replies and crashes without a
 // server.
 package agent

@@ -110,6 +110,9 @@ func Effect[R, S any](ctx context.Context, t *Task[S], name string, call func(ct
 	if o.timeout <= 0 {
 		return zero, Permanent(fmt.Errorf("effect %q is given %s for its call", name, o.timeout))
 	}
+	if err := kept[R](); err != nil { // before anything is called
+		return zero, Permanent(fmt.Errorf("the result of effect %q cannot be stored: %w", name, err))
+	}
 	request, err := json.Marshal(o.request)
 	if err != nil {
 		return zero, Permanent(fmt.Errorf("the request of effect %q cannot be stored: %w", name, err))
@@ -161,7 +164,7 @@ func callOnce[R any](ctx context.Context, s Session, ticket Ticket, call func(co
 	if err := s.EndEffect(ctx, EffectEnd{Ticket: ticket, Kind: EndDone, Result: raw, Evidence: "own call"}); err != nil {
 		return zero, err
 	}
-	return result, nil
+	return decode[R](ticket.Name, raw) // what a rerun will see
 }
 
 // joined is the first error, with the second where there is one.
