@@ -23,8 +23,6 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/agent"
 	"github.com/holdfast-a2a/holdfast/shared/auth"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
-	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
-	"github.com/holdfast-a2a/holdfast/shared/catalog/hello"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/policy"
 	"github.com/holdfast-a2a/holdfast/shared/receipt"
@@ -166,7 +164,7 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 		return fmt.Errorf("the connection log: %w", err)
 	}
 	defer func() { _ = connections.Close() }()
-	agents, err := shipped(s.systemsURL, s.outside...)
+	agents, err := catalog.Shipped(s.systemsURL, s.outside...)
 	if err != nil {
 		return err
 	}
@@ -211,13 +209,6 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 	fmt.Fprintf(out, "holdfast serves %v on http://%s, %s\n", agents.Names(), listener.Addr(), store.where)
 	n.Handler = loopbackOnly(n.Handler)
 	return n.Serve(ctx, listener, stopTime)
-}
-
-// shipped is the catalog: the first name is the default agent.
-func shipped(systemsURL string, outside ...*agent.Agent) (*catalog.Catalog, error) {
-	agents := []*agent.Agent{hello.Agent}
-	agents = append(agents, accessreview.New(accessreview.HTTP{BaseURL: systemsURL})...)
-	return catalog.New(append(agents, outside...)...)
 }
 
 // secret is a callback token: 256 random bits.

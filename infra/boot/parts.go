@@ -11,10 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/holdfast-a2a/holdfast/infra/blobs"
 	"github.com/holdfast-a2a/holdfast/infra/stepfn"
-	"github.com/holdfast-a2a/holdfast/shared/agent"
 	"github.com/holdfast-a2a/holdfast/shared/catalog"
-	"github.com/holdfast-a2a/holdfast/shared/catalog/accessreview"
-	"github.com/holdfast-a2a/holdfast/shared/catalog/hello"
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
 	"github.com/holdfast-a2a/holdfast/shared/health"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -48,12 +45,5 @@ func dispatcher(c aws.Config, machine string, a *ledger.Authority, m *health.Mon
 	return &dispatch.Dispatcher{Authority: a, Executions: executions, Grace: grace, Watch: m}, nil
 }
 
-// agents are those that are shipped; the first is the default one. A version leaves
-// the list when no live task is on it any more.
-func agents(v *variables) (*catalog.Catalog, error) {
-	list := []*agent.Agent{hello.Agent}
-	if systems := v.address(systemsURL); systems != "" {
-		list = append(list, accessreview.New(accessreview.HTTP{BaseURL: systems})...)
-	}
-	return catalog.New(list...)
-}
+// agents are those of this build.
+func agents(v *variables) (*catalog.Catalog, error) { return catalog.Shipped(v.address(systemsURL)) }
