@@ -136,6 +136,7 @@ GOARCH_LAMBDA = $(or $(GOARCH),arm64)
 LAMBDA_FLAGS  = -trimpath -buildvcs=false -tags lambda.norpc -ldflags "-s -w -buildid="
 
 build-ApiFunction build-StepFunction build-SettleFunction build-StreamFunction build-DeliverFunction build-SweepFunction: build-%Function:
+	@$(if $(ARTIFACTS_DIR),,$(error ARTIFACTS_DIR is where the function goes: sam build sets it))true
 	cd functions && CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH_LAMBDA) go build $(LAMBDA_FLAGS) \
 		-o "$(abspath $(ARTIFACTS_DIR))/bootstrap" ./$$(echo $* | tr A-Z a-z)
 
@@ -185,16 +186,17 @@ echo "$$(grep -cE '^ *--- PASS' dist/test.log) tests passed, $$(grep -cE '^ *---
 exit $$failed
 endef
 
-# readme: the code blocks that use curl or make a key run in order in one shell, as a reader would. A stream that was cut on
-# purpose (curl's exit code 28) is no failure, any other is.
+# readme: the code blocks that use curl or make a key run in order in one shell, as a reader would, against a server of its
+# own. A stream that was cut on purpose (curl's exit code 28) is no failure; any other exit code is, and so is a refusal.
 define readme
 rm -rf dist/readme && mkdir -p dist/readme && \
-{ echo 'curl() { command curl "$$@"; rc=$$?; case $$rc in 0|28) ;; *) echo "curl exit $$rc: $$*" >> dist/readme/failed;; esac; return $$rc; }'; \
+{ echo 'curl() { command curl --fail-with-body "$$@"; rc=$$?; case $$rc in 0|28) ;; *) echo "curl exit $$rc: $$*" >> dist/readme/failed;; esac; return $$rc; }'; \
 awk '/^```/ { if (on && block ~ /curl|sha256sum/ && block !~ /make /) printf "%s", block; on = !on; block = ""; next } on { block = block $$0 "\n" }' README.md; echo true; } > dist/readme/lines.sh && \
 grep -c 'curl ' dist/readme/lines.sh >/dev/null && \
-{ dist/holdfast serve --systems --receiver --data dist/readme/data > dist/readme/server.log 2>&1 & server=$$!; trap "kill $$server" EXIT; } && \
-curl -sf --retry 20 --retry-delay 1 --retry-connrefused -o /dev/null http://127.0.0.1:8080/.well-known/agent-card.json && \
-kill -0 $$server && timeout 180 sh dist/readme/lines.sh > dist/readme/out.txt 2>&1 < /dev/null; rc=$$?; \
+{ dist/holdfast serve --systems --receiver --data dist/readme/data > dist/readme/server.log 2>&1 & server=$$!; trap "kill $$server 2>/dev/null" EXIT; } && \
+until grep -q '^holdfast serves' dist/readme/server.log; do kill -0 $$server 2>/dev/null || { cat dist/readme/server.log; echo "FAIL readme: the server has ended"; exit 1; }; sleep 0.2; done && \
+timeout 180 sh dist/readme/lines.sh > dist/readme/out.txt 2>&1 < /dev/null; rc=$$?; \
+kill -0 $$server || echo "the server has ended" >> dist/readme/failed; \
 if [ $$rc -eq 0 ] && [ ! -s dist/readme/failed ]; then echo "PASS readme"; exit 0; fi; \
 cat dist/readme/out.txt dist/readme/failed dist/readme/server.log 2>/dev/null; echo "FAIL readme: exit $$rc"; exit 1
 endef
