@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -53,7 +52,7 @@ func parseOrigin(name, about string, args []string, logs io.Writer, files bool) 
 	f.StringVar(&o.server, "server", "http://127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address of the server, which is asked when it is named, or uses the folder")
 	f.StringVar(&o.data, "data", ".holdfast", "data folder, which is read, and not changed, while no server uses it")
 	policiesFlag(f, o.policies)
-	f.StringVar(&o.agent, "agent", "", "the task's agent, for the server; without it the server's default agent")
+	f.StringVar(&o.agent, "agent", "", "the task's agent, for the server; without it the server's default agent, or the one that the console shows")
 	if files {
 		f.StringVar(&o.file, "file", "", "an export, instead of a server or a folder; \"-\" is standard input")
 	}
@@ -160,10 +159,11 @@ func (o origin) write(ctx context.Context, out io.Writer) error {
 	book, err := sqlite.OpenReadOnly(o.data)
 	switch {
 	case errors.Is(err, sqlite.ErrLocked): // a server uses it
-		if asked := o.ask(ctx, out); asked != nil {
-			return fmt.Errorf("%w; %w", err, asked)
+		asked := o.ask(ctx, out)
+		if _, refused := errors.AsType[*refusedByServer](asked); asked != nil && !refused {
+			return fmt.Errorf("%w; %w: name the server with --server", err, asked)
 		}
-		return nil
+		return asked
 	case errors.Is(err, fs.ErrNotExist) && !o.chosen["data"]:
 		return o.ask(ctx, out) // tasks may be elsewhere
 	case err != nil:
@@ -178,52 +178,17 @@ func (o origin) write(ctx context.Context, out io.Writer) error {
 
 // ask gets the export from a server.
 func (o origin) ask(ctx context.Context, out io.Writer) (err error) {
-	address := strings.TrimRight(o.server, "/")
-	if o.agent != "" {
-		address += "/" + url.PathEscape(o.agent)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/tasks/"+url.PathEscape(string(o.task))+"/export", nil)
+	resp, err := o.remote().send(ctx, http.MethodGet, "/export", nil)
 	if err != nil {
 		return err
-	}
-	presentKey(req)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("asking the server: %w", err)
 	}
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
-	if resp.StatusCode == http.StatusOK {
-		_, err = io.Copy(out, resp.Body)
-		return err
-	}
-	return o.refusal(resp)
+	_, err = io.Copy(out, resp.Body)
+	return err
 }
 
-// presentKey shows a server the operator's key, if the environment has one. It is no
-// flag: command lines are seen by others.
-func presentKey(req *http.Request) {
-	if key := os.Getenv("HOLDFAST_KEY"); key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-}
-
-// refusal is the server's error in its own words.
-func (o origin) refusal(resp *http.Response) error {
-	const longest = 64 << 10
-	var answer struct {
-		Error struct{ Message string }
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, longest))
-	if err == nil && json.Unmarshal(body, &answer) == nil && answer.Error.Message != "" {
-		err = errors.New(printable(answer.Error.Message))
-	} else {
-		err = errors.New(resp.Status)
-	}
-	if resp.StatusCode == http.StatusNotFound && o.agent == "" {
-		err = fmt.Errorf("%w (the server's default agent was asked: name another one with --agent)", err)
-	}
-	return fmt.Errorf("the server at %s refuses: %w", o.server, err)
-}
+// remote is the task at a server.
+func (o origin) remote() remote { return remote{server: o.server, agent: o.agent, task: o.task} }
 
 // withInput opens a file, or standard input.
 func withInput(name string, use func(io.Reader) error) error {

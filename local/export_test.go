@@ -206,13 +206,17 @@ func TestExport(t *testing.T) {
 	data := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	p := launch(ctx, t, "serve", "--addr", "127.0.0.1:0", "--data", data)
-	status, answer := p.call("POST", "/message:send", message("m", "Ada"))
-	var sent struct{ Task struct{ ID string } }
-	if err := json.Unmarshal([]byte(answer), &sent); err != nil || status != 200 {
-		t.Fatalf("%d %s: %v", status, answer, err)
+	p := launch(ctx, t, "serve", "--addr", "127.0.0.1:0", "--data", data, "--outside", "scan")
+	submitted := func(path, message string) string {
+		status, answer := p.call("POST", path+"/message:send", message)
+		var sent struct{ Task struct{ ID string } }
+		if err := json.Unmarshal([]byte(answer), &sent); err != nil || status != 200 {
+			t.Fatalf("%d %s: %v", status, answer, err)
+		}
+		return sent.Task.ID
 	}
-	task := sent.Task.ID
+	task := submitted("", message("m", "Ada"))
+	another := submitted("/scan", strings.TrimSuffix(message("s", "go"), "}")+`,"configuration":{"returnImmediately":true}}`)
 	named, logs, err := played(t, "export", "--server", p.url, task)
 	if err != nil {
 		t.Fatalf("%v %s", err, logs)
@@ -233,13 +237,14 @@ func TestExport(t *testing.T) {
 	if out, _, err := played(t, "replay", file); err != nil || json.Unmarshal([]byte(out), &again) != nil || json.Compact(&compact, again.Task) != nil || compact.String() != now {
 		t.Errorf("replayed as\n%s\nGetTask says\n%s (%v)", compact.String(), now, err)
 	}
-	for _, args := range []string{"show " + task + " --data " + data, "reconcile --server " + p.url + " " + task} {
-		if out, logs, err := played(t, strings.Fields(args)...); err != nil || !strings.Contains(out, task) {
+	for _, args := range []string{"show " + task + " --data " + data, "reconcile --server " + p.url + " " + task, "show --server " + p.url + " " + another, "show --data " + data + " --agent scan " + another} {
+		if out, logs, err := played(t, strings.Fields(args)...); err != nil || !strings.Contains(out, task) && !strings.Contains(out, another) {
 			t.Errorf("%s: %v %s%s", args, err, out, logs)
 		}
 	}
 	for args, want := range map[string]string{
-		"export --server " + p.url + " nothing": "name another one with --agent",
+		"export --data " + data + " nothing":    "the server at " + p.url + " refuses: ",
+		"export --server " + p.url + " nothing": "the server at " + p.url + " refuses: ",
 		"export --server http://127.0.0.1:1 x":  "asking the server",
 		"show --agent nobody " + task:           "the server at http://127.0.0.1",
 	} {

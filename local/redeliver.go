@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -12,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
@@ -34,7 +32,7 @@ func parseRedeliver(args []string, logs io.Writer) (redelivery, error) {
 		f.PrintDefaults()
 	}
 	f.StringVar(&r.server, "server", "http://127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address of the server")
-	f.StringVar(&r.agent, "agent", "", "the task's agent; without it the server's default agent")
+	f.StringVar(&r.agent, "agent", "", "the task's agent; without it the server's default agent, or the one that the console shows")
 	f.StringVar(&r.endpoint, "endpoint", "", "ID of one webhook (local show lists them); without it all of the task")
 	f.Int64Var(&r.since, "since", r.since, "sequence after which everything is delivered again, 0 for all; without it deliveries go on where they stopped")
 	tasks, err := parseAll(f, args)
@@ -67,34 +65,19 @@ func redeliver(ctx context.Context, args []string, out, logs io.Writer) error {
 }
 
 func (r redelivery) ask(ctx context.Context, out io.Writer) (err error) {
-	address := strings.TrimRight(r.server, "/")
-	if r.agent != "" {
-		address += "/" + url.PathEscape(r.agent)
-	}
-	address += "/tasks/" + url.PathEscape(string(r.task)) + "/pushNotificationConfigs"
-	if r.endpoint == "" {
-		address += ":replay"
-	} else {
-		address += "/" + url.PathEscape(r.endpoint) + "/replay"
+	below := "/pushNotificationConfigs:replay"
+	if r.endpoint != "" {
+		below = "/pushNotificationConfigs/" + url.PathEscape(r.endpoint) + "/replay"
 	}
 	body := []byte("{}")
 	if r.since >= 0 {
 		body = fmt.Appendf(nil, `{"since":%d}`, r.since)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	resp, err := r.remote().send(ctx, http.MethodPost, below, body)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	presentKey(req)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("asking the server: %w", err)
-	}
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
-	if resp.StatusCode != http.StatusOK {
-		return r.refusal(resp)
-	}
 	var answer struct {
 		Deliveries []struct {
 			ID       string
