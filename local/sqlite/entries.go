@@ -71,6 +71,9 @@ func (l *Ledger) Entries(ctx context.Context, ref lifecycle.Ref, after uint64, l
 		out = append(out, e)
 		return err
 	}, ref.Tenant, string(ref.Task), after, orAll(limit))
+	if n := len(out); n > 0 {
+		l.writer.caughtUp(ref, out[n-1].Seq)
+	}
 	return out, err
 }
 
@@ -96,6 +99,9 @@ func (l *Ledger) Changes(ctx context.Context, after string, limit int) ([]ledger
 		})
 		return err
 	}, from, orAll(limit))
+	for _, c := range out {
+		l.writer.caughtUp(c.Ref, c.Entry.Seq)
+	}
 	return out, err
 }
 

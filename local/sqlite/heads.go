@@ -48,6 +48,18 @@ func (h *heads) get(ref lifecycle.Ref) (stored, bool) {
 	return s, true
 }
 
+// seq is where a head is that is in memory. That it was asked for is no use of it.
+func (h *heads) seq(ref lifecycle.Ref) (uint64, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e, ok := h.byRef[ref]
+	if !ok {
+		return 0, false
+	}
+	s, _ := e.Value.(stored)
+	return s.head.Seq, true
+}
+
 func (h *heads) put(s stored) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -95,7 +95,7 @@ func childTask(l *Ledger, answered func(lifecycle.Head) error) error {
 // nothing is half there. Between two batches at most one write of each of its
 // tasks was not answered yet.
 func TestKill(t *testing.T) {
-	for _, at := range []point{"", pointBegin, pointCommit, pointCommitted} {
+	for _, at := range []point{"", pointBegin, pointCommit, pointVisible, pointCommitted} {
 		t.Run("at "+string(at), func(t *testing.T) {
 			dir := t.TempDir()
 			self, err := os.Executable()
@@ -146,7 +146,7 @@ func TestKill(t *testing.T) {
 				ahead += int(h.Seq - n)
 			}
 			t.Logf("%d answers kept, %d writes unanswered", lines, ahead)
-			if len(answers) == 0 || at == pointCommitted && ahead == 0 {
+			if len(answers) == 0 || (at == pointVisible || at == pointCommitted) && ahead == 0 {
 				t.Errorf("%d tasks were answered, %d writes were committed without an answer", len(answers), ahead)
 			}
 		})

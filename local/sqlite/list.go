@@ -99,6 +99,9 @@ func (l *Ledger) page(ctx context.Context, sql string, limit int, args []any) (h
 		heads = append(heads, h)
 		return err
 	}, append(args, ask)...)
+	for _, h := range heads {
+		l.writer.caughtUp(h.Ref(), h.Seq)
+	}
 	return heads, more, err
 }
 

@@ -43,6 +43,7 @@ type point string
 const (
 	pointBegin     point = "begin"     // before a transaction
 	pointCommit    point = "commit"    // all is written, nothing is committed
+	pointVisible   point = "visible"   // readers of the file see it, readers of the memory do not
 	pointCommitted point = "committed" // on disk, nobody has been told
 )
 

@@ -25,6 +25,7 @@ func (l *Ledger) Receipt(ctx context.Context, ref lifecycle.Ref, producer, event
 	if err != nil {
 		return ledger.Receipt{}, err
 	}
+	l.writer.caughtUp(ref, r.Seq)
 	return r, nil
 }
 

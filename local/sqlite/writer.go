@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/ncruces/go-sqlite3"
@@ -21,9 +21,9 @@ type writer struct {
 	log      *logKeeper
 	fault    func(point) error
 
-	// publishing is held from when a transaction is committed until the heads in memory
-	// are those that it has written.
-	publishing sync.RWMutex
+	// publishing is closed when the heads in memory are those that the transaction has
+	// written which is being committed; nil: none is.
+	publishing atomic.Pointer[chan struct{}]
 
 	// position is the last one that was given to an entry, row to a task. What is left
 	// of a task that is purged stands under its row, so no other may get it.
@@ -117,11 +117,14 @@ func (w *writer) commit(batch []*operation) error {
 // publish commits, and shows the heads that were written to those who read them from
 // memory.
 func (w *writer) publish() error {
-	w.publishing.Lock()
-	defer w.publishing.Unlock()
+	done := make(chan struct{})
+	w.publishing.Store(&done)
+	defer close(done)
+	defer w.publishing.Store(nil)
 	if err := w.stmts.commit.Exec(); err != nil {
 		return err
 	}
+	_ = w.fault(pointVisible) // it is committed, whatever is wrong now
 	for ref, t := range w.tx.touched {
 		if t.purged {
 			w.heads.drop(ref)
@@ -135,8 +138,17 @@ func (w *writer) publish() error {
 // published waits until the heads in memory are as new as what a reader of the file may
 // have seen: who reads a head behind that does not read an older one.
 func (w *writer) published() {
-	w.publishing.RLock()
-	defer w.publishing.RUnlock()
+	if done := w.publishing.Load(); done != nil {
+		<-*done
+	}
+}
+
+// caughtUp is published for who has read of an entry of a task, and waits for nobody
+// where that is in memory.
+func (w *writer) caughtUp(ref lifecycle.Ref, seq uint64) {
+	if known, is := w.heads.seq(ref); is && known < seq {
+		w.published()
+	}
 }
 
 func (w *writer) giveUp(err error) error {
