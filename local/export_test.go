@@ -82,6 +82,7 @@ func TestVerify(t *testing.T) {
 		"verify":                        "no file to check",
 		"verify nowhere.ndjson":         "no such file",
 		"verify --digest x a b":         "one file at a time",
+		"verify export.go":              "export.go: this is no export: local export writes one",
 		"verify --nonsense":             "flag provided but not defined",
 		"replay":                        "one export is replayed at a time, not 0",
 		"replay a b":                    "one export is replayed at a time, not 2",

@@ -13,6 +13,9 @@ import (
 // and a rejection's texts may be escaped.
 const maxLineBytes = 1 << 20
 
+// ErrNoExport is a file whose first line is nothing that an export has.
+var ErrNoExport = errors.New("this is no export: local export writes one")
+
 // ErrNewer is an export in a format that this build does not know.
 var ErrNewer = errors.New("the export was written by a newer build: upgrade before reading it")
 

@@ -23,7 +23,7 @@ import (
 // effects (I7), deadlines and expiry (I8), whose data it holds (I10), deliveries
 // (I11) and authorizations (I12).
 //
-// The error is one of reading, or ErrNewer. What is wrong with the export is in the
+// The error is one of reading, ErrNoExport or ErrNewer. What is wrong with the export is in the
 // report.
 func Verify(r io.Reader) (Report, error) {
 	v := newVerifier(func(lifecycle.Ref, lifecycle.Entry) error { return nil })
@@ -115,6 +115,9 @@ func (v *verifier) take(raw []byte, ended bool) error {
 		v.broken("I4", "the export ends within a line: it was cut")
 	}
 	l, err := decode(raw)
+	if err != nil && v.line == 1 && l.Kind == "" {
+		return ErrNoExport
+	}
 	if err == nil {
 		err = v.place(l.Kind)
 	}
