@@ -224,6 +224,32 @@ func TestUndelivered(t *testing.T) {
 	w.green()
 }
 
+// While something of ours is in the way no attempt is made, and the sweep tells somebody
+// again and again: the endpoint waits, and is never late itself. What has expired waits
+// for nothing.
+func TestUndeliveredForOurTrouble(t *testing.T) {
+	w := newWard(t)
+	ref := w.submit(tenant, "hello")
+	w.do(ref, lifecycle.RequestCancel{})
+	told := func() {
+		now := w.clock.Now()
+		w.endpoint(ref, "fine", ledger.Delivery{NextAt: now, DueAt: now.Add(30 * time.Second)})
+	}
+	told()
+	w.monitor.NotDelivered(w.Context(), ledger.DueDelivery{Ref: ref, ID: "fine"})
+	for range 15 {
+		w.pass(time.Minute)
+		w.survey() // it is not over
+		told()
+	}
+	if l := of(t, w.report(tenant), health.Undelivered); l.Light != health.Red || l.Count != 1 {
+		t.Errorf("%+v", l)
+	}
+	w.wantStranger()
+	w.endpoint(ref, "fine", ledger.Delivery{NextAt: w.clock.Now()})
+	w.green()
+}
+
 // An endpoint that nobody brings its updates is behind too, though no attempt failed.
 func TestUndeliveredByNobody(t *testing.T) {
 	w := newWard(t)

@@ -75,7 +75,7 @@ func (r *Reporter) undelivered(ctx context.Context, s scope, now time.Time) (mea
 		if err != nil {
 			return false, err
 		}
-		lacking := slices.DeleteFunc(endpoints, func(e ledger.Endpoint) bool { return e.Delivery.Attempt == 0 })
+		lacking := slices.DeleteFunc(endpoints, func(e ledger.Endpoint) bool { return !waits(e.Delivery) })
 		return r.lacks(ctx, &m, f.Ref, lacking, now)
 	})
 	if err != nil {
@@ -99,6 +99,13 @@ func (r *Reporter) undelivered(ctx context.Context, s scope, now time.Time) (mea
 		}
 	}
 	return m, nil
+}
+
+// waits says whether an update was to be delivered and was not: the endpoint did not take
+// it, or somebody was told to come and something of ours is in the way. One that nobody
+// looks at any more has everything, or its task has expired.
+func waits(d ledger.Delivery) bool {
+	return !d.DueAt.IsZero() && (d.Attempt > 0 || !d.NextAt.IsZero())
 }
 
 // lacks measures what active endpoints of a task lack, and says whether they lack

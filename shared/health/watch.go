@@ -50,8 +50,8 @@ func (m *Monitor) RequestFailed(ctx context.Context, ref lifecycle.Ref, operatio
 	m.Saw(ctx, Faulty, ref, "request failed", slog.String("incident", incident), slog.String("operation", operation), slog.Any("error", err))
 }
 
-// NotDelivered says: an endpoint has not taken an update, and it is tried again. Who says
-// so has logged it.
+// NotDelivered says: an endpoint has not taken an update, or something of ours is in the
+// way, and it is tried again. Who says so has logged it.
 func (m *Monitor) NotDelivered(ctx context.Context, at ledger.DueDelivery) {
 	m.note(ctx, string(Undelivered), at.Ref, 1)
 }

@@ -78,6 +78,11 @@ func (s *Sender) Hand(ctx context.Context, at ledger.DueDelivery) error {
 		return nil
 	}
 	w.orphaned(now)
+	if !d.NextAt.IsZero() {
+		// Somebody was told to come and has not, or came and got nowhere: the endpoint
+		// waits for us, and no attempt of its own says so.
+		w.tell(ctx, w.e.Delivery, d.Cursor+1)
+	}
 	if d = w.released(); d.State == ledger.DeliveryActive {
 		w.again(&d, 0)
 	}

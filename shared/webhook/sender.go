@@ -51,7 +51,8 @@ type Sender struct {
 
 // Watch is told of what operators must know.
 type Watch interface {
-	// NotDelivered: an endpoint has not taken an update; it is tried again.
+	// NotDelivered: an endpoint has not taken an update, or we could not bring it; it is
+	// tried again.
 	NotDelivered(ctx context.Context, at ledger.DueDelivery)
 	// GivenUp: an endpoint has not taken an update, and it was the last attempt.
 	GivenUp(ctx context.Context, at ledger.DueDelivery, seq uint64)

@@ -122,6 +122,7 @@ func (w *work) trouble(ctx context.Context, err error) error {
 	w.s.Logger.Warn("a delivery waits for something of ours", append(w.names(), "error", err)...)
 	d := w.released()
 	w.again(&d, troubleWait)
+	w.tell(ctx, d, d.Cursor+1)
 	return w.write(ctx, d)
 }
 
@@ -264,7 +265,7 @@ func (w *work) failed(ctx context.Context, a attempted) error {
 	return nil
 }
 
-// tell says what operators must know of a failure that is stored.
+// tell says what operators must know of a delivery that was not made.
 func (w *work) tell(ctx context.Context, d ledger.Delivery, seq uint64) {
 	switch {
 	case w.s.Watch == nil:
