@@ -30,6 +30,6 @@ func (p process) deliver() (Delivering, error) {
 		return nil, err
 	}
 	hooks := p.push(tables, ring, networks, t.grace, monitor)
-	h := &webhook.Handler{Sender: hooks.Sender, Budget: deliverBudget, Logger: p.logger}
+	h := &webhook.Handler{Sender: hooks.Sender, Endpoints: tables, Budget: deliverBudget, Logger: p.logger}
 	return h.Handle, nil
 }

@@ -3,10 +3,12 @@ package boot
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
+	"github.com/holdfast-a2a/holdfast/shared/health"
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/ledger/ledgertest"
@@ -131,6 +134,82 @@ func TestStreamWithoutKeys(t *testing.T) {
 		}
 		if len(h.began) != 0 || len(h.started) != 2 || !strings.Contains(logs.String(), "the key service is away") {
 			t.Errorf("called %v, started %+v, said %s", h.began, h.started, logs)
+		}
+	})
+}
+
+// The keys are away for a quarter of an hour, and the stream, the sweep and the delivery
+// machine go on: the light is red by then, though no attempt was made, and it is green when
+// the keys are back. The executions that the sweep has begun meanwhile are not at it all.
+func TestKeysAwayIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keys := &away{}
+		h := newHooked(t, keys, "fine.example")
+		m := monitorOn(io.Discard)
+		m.Findings, m.Now, h.Watch = h.memory, time.Now, m
+		handler := &webhook.Handler{Sender: h.Sender, Endpoints: h.memory, Budget: deliverBudget, Logger: h.Logger}
+		live := map[string]webhook.Execution{}
+		turns := func() {
+			for _, x := range h.started {
+				if _, known := live[x.Name()]; !known {
+					live[x.Name()] = x
+				}
+			}
+			for name, x := range live {
+				if x.Outcome.Word == webhook.Done {
+					continue
+				}
+				payload, err := json.Marshal(struct {
+					Op string `json:"op"`
+					webhook.Execution
+				}{"deliver", x})
+				if err == nil {
+					payload, err = handler.Handle(t.Context(), payload)
+				}
+				if err == nil {
+					err = json.Unmarshal(payload, &x.Outcome)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				live[name] = x
+			}
+		}
+		planner := h.Planner()
+		reporter := &health.Reporter{Ledger: h.memory, Now: time.Now, Late: health.DefaultLate, Window: health.DefaultWindow}
+		light := func() health.Light {
+			r, err := reporter.Survey(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Lights[slices.IndexFunc(r.Lights, func(l health.Light) bool { return l.Invariant == health.Undelivered })]
+		}
+		h.batch.deliver(t.Context(), h.Config)
+		for range 16 {
+			turns()
+			<-time.NewTimer(time.Minute).C
+			light()
+			if _, err := h.Sweeper(planner, planner.Hand).Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if l := light(); l.Light != health.Red || l.Count != 1 {
+			t.Errorf("with the keys away: %+v", l)
+		}
+		waiting := 0
+		for _, x := range live {
+			if x.Outcome.Word == webhook.Wait {
+				waiting++
+			}
+		}
+		if len(live) < 10 || waiting != 1 {
+			t.Errorf("%d of %d executions wait", waiting, len(live))
+		}
+		h.Ring = keyring.New(&keys.Memory)
+		handler.Sender = h.Sender
+		turns()
+		if l := light(); l.Light != health.Green {
+			t.Errorf("with the keys: %+v", l)
 		}
 	})
 }

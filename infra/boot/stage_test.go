@@ -99,7 +99,7 @@ func (s *stage) Start(_ context.Context, name string, x webhook.Execution) error
 	}
 	sender := *s.sender
 	sender.Receivers = nil
-	h := &webhook.Handler{Sender: func(context.Context) (*webhook.Sender, error) { return &sender, nil }, Budget: deliverBudget, Logger: slog.New(slog.DiscardHandler)}
+	h := &webhook.Handler{Sender: func(context.Context) (*webhook.Sender, error) { return &sender, nil }, Endpoints: s.memory, Budget: deliverBudget, Logger: slog.New(slog.DiscardHandler)}
 	s.running.Go(func() {
 		for x.Outcome.Word != webhook.Done {
 			select {

@@ -34,7 +34,7 @@ func (s *stack) newDeliveries(store *storage, hooks push.Config) (*deliveries, e
 	s.meters[fnDeliver] = dynamo.NewMeter(store.client)
 	hooks.Ledger = store.ledger(s.meters[fnDeliver])
 	d := &deliveries{stack: s, ended: make(chan asl.Result, 1)}
-	d.handler = &webhook.Handler{Sender: hooks.Sender, Budget: 2 * webhook.Timeout, Logger: slog.New(slog.DiscardHandler)}
+	d.handler = &webhook.Handler{Sender: hooks.Sender, Endpoints: hooks.Ledger, Budget: 2 * webhook.Timeout, Logger: slog.New(slog.DiscardHandler)}
 	machine, err := asl.Parse([]byte(statemachine.Delivery), map[string]string{"DeliverFunctionArn": arnOf + fnDeliver})
 	if err != nil {
 		return nil, err

@@ -118,7 +118,7 @@ func (c *courier) restart() {
 	if err != nil {
 		c.Fatal(err)
 	}
-	handler := &webhook.Handler{Sender: c.sender, Budget: 2 * webhook.Timeout, Logger: c.hooks.Logger}
+	handler := &webhook.Handler{Sender: c.sender, Endpoints: c.hooks.Ledger, Budget: 2 * webhook.Timeout, Logger: c.hooks.Logger}
 	c.runtime, err = asl.NewRuntime(machine, asl.Options{
 		Invoke: func(ctx context.Context, _ string, payload json.RawMessage) (json.RawMessage, error) {
 			if err := c.trouble(); err != nil {

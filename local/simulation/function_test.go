@@ -72,7 +72,7 @@ func (c *cloud) function(ctx context.Context, payload json.RawMessage) (json.Raw
 func (c *cloud) deliver(ctx context.Context, payload json.RawMessage) (json.RawMessage, error) {
 	p := c.w.newProcess("deliver")
 	_, _, hooks := c.base(p)
-	return p.invoked(ctx, payload, (&webhook.Handler{Sender: hooks.Sender, Budget: 2 * webhook.Timeout, Logger: c.logger(p)}).Handle)
+	return p.invoked(ctx, payload, (&webhook.Handler{Sender: hooks.Sender, Endpoints: hooks.Ledger, Budget: 2 * webhook.Timeout, Logger: c.logger(p)}).Handle)
 }
 
 // invoked is one invocation: the process ends with it, and with its time.

@@ -107,6 +107,8 @@ func (s *Sender) start(ctx context.Context, x Execution) error {
 type Handler struct {
 	// Sender reads keys when it is first asked; nothing is lost when it fails.
 	Sender func(context.Context) (*Sender, error)
+	// Endpoints say whether an execution was followed by another while it waited for keys.
+	Endpoints ledger.Endpoints
 	// Budget is for one call.
 	Budget time.Duration
 	Logger *slog.Logger
@@ -133,8 +135,11 @@ func (h *Handler) turn(ctx context.Context, x Execution) Outcome {
 	out := Outcome{Word: Wait, Seconds: seconds(troubleWait), Turns: x.Outcome.Turns + 1}
 	sender, err := h.Sender(ctx)
 	var result Result
-	if err == nil {
+	switch {
+	case err == nil:
 		result, err = sender.Go(ctx, x, h.Budget)
+	case h.followed(ctx, x):
+		result, err = Result{Word: Done}, nil
 	}
 	log := h.Logger.With(slog.String("tenant", x.Tenant), slog.String("task", x.Task), slog.String("endpoint", x.Endpoint), slog.Uint64("generation", x.Generation), slog.Int("turn", out.Turns))
 	if err != nil {
@@ -148,4 +153,15 @@ func (h *Handler) turn(ctx context.Context, x Execution) Outcome {
 		out.Word, out.Seconds = Done, 0
 	}
 	return out
+}
+
+// followed says whether an execution need not wait for keys any more: the sweep has begun
+// another, or the endpoint takes no more updates. With keys the sender finds that out.
+func (h *Handler) followed(ctx context.Context, x Execution) bool {
+	at := x.at()
+	e, err := h.Endpoints.Endpoint(ctx, at.Ref, at.ID)
+	if err != nil {
+		return errors.Is(err, ledger.ErrNotFound)
+	}
+	return e.Delivery.State != ledger.DeliveryActive || !x.current(e.Delivery)
 }

@@ -202,7 +202,7 @@ func TestAttemptThatKills(t *testing.T) {
 
 func (w *world) handler(s *webhook.Sender) *webhook.Handler {
 	return &webhook.Handler{
-		Sender: func(context.Context) (*webhook.Sender, error) { return s, nil }, Budget: budget, Logger: w.logger,
+		Sender: func(context.Context) (*webhook.Sender, error) { return s, nil }, Endpoints: w.ledger, Budget: budget, Logger: w.logger,
 	}
 }
 

@@ -2,16 +2,13 @@ package webhook_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
-	"github.com/holdfast-a2a/holdfast/shared/seal"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
 )
 
@@ -47,47 +44,4 @@ func TestFailuresAreWatched(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Trouble of our own is no attempt of the receiver's, and somebody must know of it all
-// the same: of an endpoint that is given back for it, and of one that waited and to whom
-// nobody came. Where nothing has waited yet there is nothing to tell.
-func TestTroubleOfOursIsWatched(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		at := w.endpoint("one", nil)
-		told := &watcher{}
-		s := w.sender()
-		s.Watch, s.Sealer = told, awaySealer{}
-		w.commit("vF")
-		if res := w.send(s, at); res.Failed || res.Word != webhook.Wait || len(told.told) != 1 || told.told[0] != "not delivered one" {
-			t.Errorf("%+v, told %q", res, told.told)
-		}
-
-		other := w.endpoint("two", nil)
-		hand := func(want int) {
-			t.Helper()
-			told.told = nil
-			if err := s.Hand(t.Context(), other); err != nil {
-				t.Fatal(err)
-			}
-			if len(told.told) != want || w.delivery(other).Attempt != 0 {
-				t.Errorf("told %q, want %d: %+v", told.told, want, w.delivery(other))
-			}
-		}
-		hand(0) // for the first time
-		hand(0) // its time is not over
-		for range 3 {
-			pass(time.Minute)
-			hand(1)
-		}
-	})
-}
-
-// awaySealer cannot reach its keys.
-type awaySealer struct{ seal.Sealer }
-
-// Open implements seal.Sealer.
-func (awaySealer) Open(context.Context, []byte, string) ([]byte, error) {
-	return nil, errors.New("the key service is away")
 }
