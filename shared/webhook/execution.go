@@ -77,14 +77,13 @@ func (s *Sender) Hand(ctx context.Context, at ledger.DueDelivery) error {
 	if d.State != ledger.DeliveryActive || held(d, now) || !d.NextAt.IsZero() && now.Before(d.DueAt) {
 		return nil
 	}
+	waited := !d.NextAt.IsZero() // somebody was told to come and has not, or came and got nowhere
 	w.orphaned(now)
-	if !d.NextAt.IsZero() {
-		// Somebody was told to come and has not, or came and got nowhere: the endpoint
-		// waits for us, and no attempt of its own says so.
-		w.tell(ctx, w.e.Delivery, d.Cursor+1)
-	}
 	if d = w.released(); d.State == ledger.DeliveryActive {
 		w.again(&d, 0)
+	}
+	if waited || d.State == ledger.DeliveryGivenUp {
+		w.tell(ctx, d, d.Cursor+1)
 	}
 	switch err := w.write(ctx, d); {
 	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrDeliveryChanged):

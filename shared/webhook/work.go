@@ -66,11 +66,8 @@ func (w *work) claim(ctx context.Context) (bool, error) {
 		}
 		if w.orphaned(now); w.e.Delivery.State != ledger.DeliveryActive {
 			d := w.released()
-			if err := w.write(ctx, d); err != nil {
-				return false, err
-			}
 			w.tell(ctx, d, d.Cursor+1)
-			return false, nil
+			return false, w.write(ctx, d)
 		}
 		w.e.Delivery.Holder = holder
 		if err = w.hold(ctx); !errors.Is(err, ledger.ErrDeliveryChanged) {
@@ -258,14 +255,13 @@ func (w *work) failed(ctx context.Context, a attempted) error {
 	}
 	w.result.State, w.result.Failed = d.State, true
 	w.complain(a, d)
-	if err := w.write(ctx, d); err != nil {
-		return err
-	}
 	w.tell(ctx, d, a.seq)
-	return nil
+	return w.write(ctx, d)
 }
 
-// tell says what operators must know of a delivery that was not made.
+// tell says what operators must know of a delivery that was not made. It comes before
+// the write: whoever dies between the two is followed by somebody who tells again, and
+// what is told only says where to look.
 func (w *work) tell(ctx context.Context, d ledger.Delivery, seq uint64) {
 	switch {
 	case w.s.Watch == nil:
