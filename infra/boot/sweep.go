@@ -51,8 +51,10 @@ func (p process) sweep() (Sweeping, error) {
 
 // bounded measures what there is to find, sweeps tasks, then endpoints, and then forgets
 // what has expired, within one invocation. What could not be measured is swept all the
-// same. A sweep that runs out of time has done its share: the next one goes on with
-// what is still due.
+// same. A sweep that runs out of time has done its share if it has looked at anything:
+// the next one goes on with what is still due. That it came to its end is its sign of
+// life, by which the alarms on what it measures stand or fall: it gives none when it was
+// blind, or got nowhere.
 func bounded(m *health.Monitor, survey func(context.Context) (health.Report, error), s *sweep.Sweeper, endpoints func(context.Context) (webhook.Swept, error), purges func(context.Context) (sweep.Forgotten, error), reserve time.Duration) Sweeping {
 	return func(ctx context.Context) error {
 		limited := ctx
@@ -78,7 +80,9 @@ func bounded(m *health.Monitor, survey func(context.Context) (health.Report, err
 		if err != nil && !cut {
 			return err
 		}
-		m.Swept(ctx)
+		if unmeasured == nil && (!cut || found.Looked+swept.Looked > 0) {
+			m.Swept(ctx)
+		}
 		return nil
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -128,7 +130,7 @@ func TestSweepIsWatched(t *testing.T) {
 	if err := bounded(m, blind, sweeper, noEndpoints, noPurges, time.Second)(t.Context()); err != nil || told.n != 2 {
 		t.Errorf("a sweep that cannot measure: %v, restarted: %d", err, told.n)
 	}
-	if !strings.Contains(logs.String(), "nothing was measured") || measured(t, logs.String(), metrics.TasksPastDue) != nil {
+	if !strings.Contains(logs.String(), "nothing was measured") || measured(t, logs.String(), metrics.TasksPastDue) != nil || measured(t, logs.String(), metrics.Sweeps) != nil {
 		t.Error(logs.String())
 	}
 	logs.Reset()
@@ -147,3 +149,44 @@ func (r *restarts) Restart(context.Context, lifecycle.Ref) error {
 }
 
 func (r *restarts) Answered(context.Context, lifecycle.Head, int) error { return nil }
+
+// stuck is a ledger in which one task is due and no head can be read.
+type stuck struct{ ledger.Ledger }
+
+func (stuck) Due(ctx context.Context, _ time.Time, _ *ledger.DueCursor, _ int) (ledger.DuePage, error) {
+	return ledger.DuePage{Heads: []lifecycle.Head{{Tenant: "t", Task: "x"}}}, ctx.Err()
+}
+
+func (stuck) Head(ctx context.Context, _ lifecycle.Ref) (lifecycle.Head, error) {
+	<-ctx.Done()
+	return lifecycle.Head{}, ctx.Err()
+}
+
+// A sweep that was cut off has come to its end if it has looked at anything: one that
+// got nowhere, each time anew, is silent.
+func TestSweepThatGetsNowhereIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, c := range map[string]struct {
+			sweeps []float64
+			l      ledger.Ledger
+			ends   func(context.Context) (webhook.Swept, error)
+		}{
+			"nowhere": {nil, stuck{ledgertest.NewMemory()}, noEndpoints},
+			"endpoints": {[]float64{1}, ledgertest.NewMemory(), func(ctx context.Context) (webhook.Swept, error) {
+				<-ctx.Done()
+				return webhook.Swept{Looked: 1}, ctx.Err()
+			}},
+			"tasks": {[]float64{1}, endless{ledgertest.NewMemory(), func() { <-time.After(700 * time.Millisecond) }}, noEndpoints},
+		} {
+			logs := &bytes.Buffer{}
+			m := monitorOn(logs)
+			s := &sweep.Sweeper{Authority: &ledger.Authority{Ledger: c.l, Now: time.Now}, Page: 1, Most: 1000, Logger: m.Log.Logger}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			err := bounded(m, noSurvey, s, c.ends, noPurges, time.Second)(ctx)
+			cancel()
+			if got := measured(t, logs.String(), metrics.Sweeps); err != nil || !slices.Equal(got, c.sweeps) || !strings.Contains(logs.String(), `"cut":true`) {
+				t.Errorf("%s: sweeps %v, want %v (%v)", name, got, c.sweeps, err)
+			}
+		}
+	})
+}

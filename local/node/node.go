@@ -291,8 +291,9 @@ func (n *Node) sweepOften() {
 			return
 		case <-tick.C:
 		}
-		if err := n.watch.measure(n.ctx); err != nil && n.ctx.Err() == nil {
-			n.config.Logger.Error("nothing was measured", "error", err)
+		blind := n.watch.measure(n.ctx)
+		if blind != nil && n.ctx.Err() == nil {
+			n.config.Logger.Error("nothing was measured", "error", blind)
 		}
 		found, err := n.sweeper.Run(n.ctx)
 		if err != nil && n.ctx.Err() == nil {
@@ -305,7 +306,7 @@ func (n *Node) sweepOften() {
 		if failed != nil && n.ctx.Err() == nil {
 			n.config.Logger.Error("sweep of webhooks", "error", failed)
 		}
-		if err == nil && failed == nil {
+		if blind == nil && err == nil && failed == nil {
 			n.watch.swept(n.ctx)
 		}
 	}

@@ -51,12 +51,13 @@ func (w *watch) measure(ctx context.Context) error {
 	if last := w.measuredAt.Load(); last != 0 && now.Sub(time.Unix(0, last)) < w.reporter.Late/2 {
 		return nil
 	}
-	w.measuredAt.Store(now.UnixNano())
 	r, err := w.reporter.Survey(ctx)
-	if err == nil {
-		w.monitor.Measured(ctx, r)
+	if err != nil {
+		return err
 	}
-	return err
+	w.measuredAt.Store(now.UnixNano())
+	w.monitor.Measured(ctx, r)
+	return nil
 }
 
 // swept says that a sweep has come to its end.

@@ -108,3 +108,43 @@ func TestNodeIsWatched(t *testing.T) {
 		}
 	})
 }
+
+// A node that could not measure gives no sign of life from its sweep, and measures at
+// the next one.
+func TestBlindSweepIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, quick())
+		log := &notes{}
+		agents, err := catalog.New(r.agents...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults := &ledgertest.Faults{Plan: ledgertest.Always("Expired", ledgertest.FailBefore)}
+		n, err := New(Config{
+			Ledger: r.memory, Blobs: ledgertest.NewMemoryBlobs(), Catalog: agents, HoldersGone: true, Timing: DefaultTiming(),
+			Now: time.Now, NewID: a2a.NewMessageID, Secret: a2a.NewMessageID, Rand: func() float64 { return 0.5 }, Logger: slog.New(slog.NewJSONHandler(log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sighted := n.watch.reporter.Ledger
+		n.watch.reporter.Ledger = faults.Ledger(r.memory)
+		for range 2 {
+			if err := n.watch.measure(t.Context()); err == nil {
+				t.Error("a blind survey measures")
+			}
+		}
+		if err := n.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-time.NewTimer(time.Minute).C
+		if sweeps := log.values(t, "Sweeps"); len(sweeps) != 0 {
+			t.Errorf("%d blind sweeps", len(sweeps))
+		}
+		r.stop(n, time.Minute)
+		n.watch.reporter.Ledger = sighted
+		if err := n.watch.measure(t.Context()); err != nil || len(log.values(t, "TasksPastDue")) != 1 {
+			t.Errorf("%v: %v", err, log.values(t, "TasksPastDue"))
+		}
+	})
+}

@@ -1,11 +1,13 @@
 package health_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -394,4 +396,19 @@ func TestReportNeedsTheLedger(t *testing.T) {
 			t.Errorf("without %s: %+v (%v)", method, r, err)
 		}
 	}
+}
+
+// A survey has a time of its own, whatever its caller has: the sweep that comes behind
+// it is worth more.
+func TestSurveyHasItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWard(t)
+		w.faults.Plan = ledgertest.Always("Due", ledgertest.Delayed)
+		w.faults.Delay = func(ctx context.Context, _ ledgertest.Call) error { <-ctx.Done(); return ctx.Err() }
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if _, err := w.reporter.Survey(ctx); !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			t.Errorf("%v, and its caller: %v", err, ctx.Err())
+		}
+	})
 }

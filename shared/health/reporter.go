@@ -18,6 +18,9 @@ const (
 	maxDue, duePage = 1_000, 100
 	// maxFound is how many findings of a kind a report looks at.
 	maxFound = 200
+	// surveyTime bounds a survey: what it would show is worth less than the sweep that
+	// comes behind it in the same invocation.
+	surveyTime = time.Minute
 	// DefaultLate is how late the sweep, and what it should have done, may be: it runs
 	// every minute on AWS.
 	DefaultLate = 3 * time.Minute
@@ -73,6 +76,8 @@ func (r *Reporter) Report(ctx context.Context, tenant string) (Report, error) {
 // Survey is of everybody's tasks. What it finds to be over it forgets, so that the next
 // one has less to look at.
 func (r *Reporter) Survey(ctx context.Context) (Report, error) {
+	ctx, cancel := context.WithTimeout(ctx, surveyTime)
+	defer cancel()
 	return r.report(ctx, scope{all: true})
 }
 

@@ -54,7 +54,7 @@ type Watch interface {
 
 // Found counts what one run did.
 type Found struct {
-	Looked    int // tasks that were due
+	Looked    int // tasks that were due, and not broken off
 	Expired   int // ended by a deadline or by their longest life
 	Restarted int // given a new execution
 	Left      int // to workers from outside, until one claims them or their life ends
@@ -76,11 +76,12 @@ func (s *Sweeper) Run(ctx context.Context) (Found, error) {
 			return f, err
 		}
 		for _, h := range page.Heads {
+			err := s.look(ctx, h.Ref(), &f)
+			if err != nil && ctx.Err() != nil {
+				return f, err
+			}
 			f.Looked++
-			if err := s.look(ctx, h.Ref(), &f); err != nil {
-				if ctx.Err() != nil {
-					return f, err
-				}
+			if err != nil {
 				f.Failed++
 				s.Logger.Warn("the sweep could not handle a task", "tenant", h.Tenant, "task", h.Task, "seq", h.Seq, "error", err)
 			}

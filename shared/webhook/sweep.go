@@ -30,7 +30,7 @@ type Sweeper struct {
 
 // Swept counts what one run did.
 type Swept struct {
-	Looked  int // endpoints that were due
+	Looked  int // endpoints that were due, and not broken off
 	Behind  int // delivered to, or told to be
 	Settled int // have everything, or take no more
 	Skipped int // nothing to do yet
@@ -64,11 +64,12 @@ func (s *Sweeper) Run(ctx context.Context) (Swept, error) {
 			return finish(err)
 		}
 		for _, at := range page.Due {
-			found.Looked++
 			behind, err := s.look(ctx, at, &found)
-			switch {
-			case ctx.Err() != nil:
+			if ctx.Err() != nil {
 				return finish(ctx.Err())
+			}
+			found.Looked++
+			switch {
 			case err != nil:
 				complain(at, err)
 			case behind:
