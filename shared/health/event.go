@@ -7,11 +7,11 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 )
 
-// events counts what has happened lately.
+// events counts what has happened to a tenant lately.
 func (r *Reporter) events(ctx context.Context, v Invariant, s scope, now time.Time) (measure, error) {
 	var m measure
-	queries := []ledger.FindingQuery{{Kind: string(v.ID), Tenant: s.tenant, All: s.all, Since: now.Add(-r.Window), Limit: maxFound}}
-	if v.Deployment && !s.all {
+	queries := []ledger.FindingQuery{{Kind: string(v.ID), Tenant: s.tenant, Since: now.Add(-r.Window), Limit: maxFound}}
+	if v.Deployment {
 		own := queries[0]
 		own.Tenant = ""
 		queries = append(queries, own)

@@ -1,10 +1,12 @@
 package health_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -156,6 +158,44 @@ func TestSurveyForgets(t *testing.T) {
 	if found() != 0 {
 		t.Error("what is over was not forgotten")
 	}
+}
+
+// A survey does not read what has happened: of everybody's events there is no end, and
+// whoever met one has counted it.
+func TestSurveyIsOfStates(t *testing.T) {
+	w := newWard(t)
+	var mu sync.Mutex
+	asked := map[string]int{}
+	w.reporter.Ledger = recording{w.auth.Ledger, func(q ledger.FindingQuery) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[q.Kind]++
+	}}
+	r := w.survey()
+	for _, v := range health.Invariants() {
+		if shown := slices.ContainsFunc(r.Lights, func(l health.Light) bool { return l.Invariant == v.ID }); shown == v.Event {
+			t.Errorf("%s: event %t, in a survey %t", v.ID, v.Event, shown)
+		}
+		if v.Event && asked[string(v.ID)] > 0 {
+			t.Errorf("a survey reads the findings of %s", v.ID)
+		}
+	}
+	if asked[string(health.EffectInDoubt)] == 0 {
+		t.Error("a survey reads no findings at all")
+	}
+}
+
+// recording is a ledger whose questions about findings are noted.
+type recording struct {
+	ledger.Ledger
+
+	note func(ledger.FindingQuery)
+}
+
+// Found implements ledger.Findings.
+func (r recording) Found(ctx context.Context, q ledger.FindingQuery) (ledger.FindingPage, error) {
+	r.note(q)
+	return r.Ledger.Found(ctx, q)
 }
 
 // A survey's numbers are the metrics of the states, one line in all, also when they are

@@ -24,7 +24,7 @@ const MaxTasks = 20
 // Report is every light at an instant.
 type Report struct {
 	At     time.Time `json:"at"`
-	Lights []Light   `json:"lights"` // one for each of Invariants, in that order
+	Lights []Light   `json:"lights"` // one for each of Invariants that was asked for, in that order
 }
 
 // Worst is the report in one color.

@@ -73,7 +73,8 @@ func (r *Reporter) Report(ctx context.Context, tenant string) (Report, error) {
 	return r.report(ctx, scope{tenant: tenant})
 }
 
-// Survey is of everybody's tasks. What it finds to be over it forgets, so that the next
+// Survey is of everybody's tasks, and of the invariants that are states: who meets an
+// event has counted it already. What it finds to be over it forgets, so that the next
 // one has less to look at.
 func (r *Reporter) Survey(ctx context.Context) (Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, surveyTime)
@@ -117,18 +118,19 @@ func (r *Reporter) report(ctx context.Context, s scope) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	measures := make([]measure, len(watched))
-	errs := make([]error, len(watched))
+	asked := slices.DeleteFunc(Invariants(), func(v Invariant) bool { return s.all && v.Event })
+	measures := make([]measure, len(asked))
+	errs := make([]error, len(asked))
 	var all sync.WaitGroup
-	for i, v := range watched {
+	for i, v := range asked {
 		all.Go(func() { measures[i], errs[i] = r.measure(ctx, v, s, due, now) })
 	}
 	all.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return Report{}, err
 	}
-	report := Report{At: lifecycle.Millis(now), Lights: make([]Light, len(watched))}
-	for i, v := range watched {
+	report := Report{At: lifecycle.Millis(now), Lights: make([]Light, len(asked))}
+	for i, v := range asked {
 		report.Lights[i] = light(v, measures[i], now)
 	}
 	return report, nil
