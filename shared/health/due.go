@@ -14,13 +14,14 @@ import (
 func (r *Reporter) due(ctx context.Context, s scope, now time.Time) (map[ID]measure, error) {
 	found := map[ID]measure{}
 	var after *ledger.DueCursor
-	for looked := 0; ; {
+	for looked, others := 0, false; ; {
 		page, err := r.Ledger.Due(ctx, now, after, duePage)
 		if err != nil {
 			return nil, err
 		}
 		for _, h := range page.Heads {
 			if !s.has(h.Ref()) {
+				others = true
 				continue
 			}
 			if id, since := r.wrong(h, now); id != "" {
@@ -34,6 +35,9 @@ func (r *Reporter) due(ctx context.Context, s scope, now time.Time) (map[ID]meas
 			return found, nil
 		}
 		if looked >= maxDue {
+			if others {
+				return found, nil // they may be all that there is more of (I10)
+			}
 			for _, id := range []ID{TaskPastDue, PausePastDue, UnknownVersion} {
 				m := found[id]
 				m.more = true

@@ -1,19 +1,14 @@
 package health_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/health"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
-	"github.com/holdfast-a2a/holdfast/shared/ledger/ledgertest"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
@@ -358,57 +353,4 @@ func TestFaultOfATenant(t *testing.T) {
 	w.monitor.Saw(w.Context(), health.Faulty, lifecycle.Ref{Tenant: tenant}, "request failed")
 	w.wants(health.Faulty, health.Amber, 1)
 	w.wantStranger()
-}
-
-// However much is due or was met, a report reads a bounded part of it and says so.
-func TestReportIsBounded(t *testing.T) {
-	w := newWard(t)
-	for range 1_500 {
-		w.submit(tenant, "hello")
-	}
-	ended := w.submit(tenant, "hello")
-	w.end(ended)
-	for i := range 300 {
-		w.monitor.Saw(w.Context(), health.PostTerminal, lifecycle.Ref{Tenant: tenant, Task: ended.Task + a2a.TaskID(strconv.Itoa(i))}, "late")
-	}
-	w.pass(lifecycle.DefaultGrace + late + time.Second)
-	counted := &ledgertest.Crash{}
-	w.faults.Crash = counted
-	r := w.report(tenant)
-	if calls := counted.Calls(); calls > 60 {
-		t.Errorf("a report made %d calls", calls)
-	}
-	if l := of(t, r, health.TaskPastDue); l.Count != 1_000 || len(l.Tasks) != health.MaxTasks || !l.More {
-		t.Errorf("%d tasks, %d of them named, more: %t", l.Count, len(l.Tasks), l.More)
-	}
-	if l := of(t, r, health.PostTerminal); l.Count != 200 || !l.More || l.Light != health.Red {
-		t.Errorf("%d tasks, more: %t", l.Count, l.More)
-	}
-}
-
-// A ledger that cannot be read gives no report: a light that cannot be known is not
-// green.
-func TestReportNeedsTheLedger(t *testing.T) {
-	for _, method := range []string{"Due", "Found", "DueDeliveries", "Expired"} {
-		w := newWard(t)
-		w.faults.Plan = ledgertest.Always(method, ledgertest.FailBefore)
-		if r, err := w.reporter.Report(w.Context(), tenant); !errors.Is(err, ledger.ErrUnavailable) {
-			t.Errorf("without %s: %+v (%v)", method, r, err)
-		}
-	}
-}
-
-// A survey has a time of its own, whatever its caller has: the sweep that comes behind
-// it is worth more.
-func TestSurveyHasItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWard(t)
-		w.faults.Plan = ledgertest.Always("Due", ledgertest.Delayed)
-		w.faults.Delay = func(ctx context.Context, _ ledgertest.Call) error { <-ctx.Done(); return ctx.Err() }
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		if _, err := w.reporter.Survey(ctx); !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			t.Errorf("%v, and its caller: %v", err, ctx.Err())
-		}
-	})
 }

@@ -81,24 +81,56 @@ func (r *Reporter) undelivered(ctx context.Context, s scope, now time.Time) (mea
 	if err != nil {
 		return m, err
 	}
-	page, err := r.Ledger.DueDeliveries(ctx, now.Add(-r.Late), nil, maxFound)
-	if err != nil {
-		return m, err
-	}
-	m.more = m.more || page.Next != nil
-	for _, at := range page.Due {
-		if !s.has(at.Ref) || m.has(at.Ref) {
-			continue
+	more, err := through(s, func(after *ledger.DeliveryCursor) ([]ledger.DueDelivery, *ledger.DeliveryCursor, error) {
+		page, err := r.Ledger.DueDeliveries(ctx, now.Add(-r.Late), after, maxFound)
+		return page.Due, page.Next, err
+	}, func(at ledger.DueDelivery) lifecycle.Ref { return at.Ref }, func(at ledger.DueDelivery) error {
+		if m.has(at.Ref) {
+			return nil
 		}
 		e, err := r.Ledger.Endpoint(ctx, at.Ref, at.ID)
 		if err == nil {
 			_, err = r.lacks(ctx, &m, at.Ref, []ledger.Endpoint{e}, now)
 		}
-		if ignoreGone(err) != nil {
-			return m, err
+		return ignoreGone(err)
+	})
+	if m.more = m.more || more; m.more {
+		// What was met longest ago is what was not looked at: it may be as old as can be.
+		v, _ := Of(Undelivered)
+		m.value = max(m.value, v.Red)
+	}
+	return m, err
+}
+
+// through goes through a list of everybody's, and has those looked at that a report is
+// about: maxFound of them at most, among maxDue of all. It says whether there are more
+// of them; of other tenants it says nothing (I10).
+func through[T, C any](s scope, list func(after *C) ([]T, *C, error), ref func(T) lifecycle.Ref, each func(T) error) (more bool, err error) {
+	var after *C
+	for looked, own := 0, 0; looked < maxDue; looked += maxFound {
+		page, next, err := list(after)
+		if err != nil {
+			return false, err
+		}
+		for _, v := range page {
+			if !s.has(ref(v)) {
+				continue
+			}
+			if own++; own > maxFound {
+				return true, nil
+			}
+			if err := each(v); err != nil {
+				return false, err
+			}
+		}
+		if after = next; after == nil {
+			return false, nil
+		}
+		if s.all && own == maxFound {
+			return true, nil
 		}
 	}
-	return m, nil
+	return s.all, nil
 }
 
 // waits says whether an update was to be delivered and was not: the endpoint did not take
@@ -166,18 +198,17 @@ func (r *Reporter) givenUp(ctx context.Context, s scope) (measure, error) {
 // begun among them.
 func (r *Reporter) unpurged(ctx context.Context, s scope, now time.Time) (measure, error) {
 	var m measure
-	page, err := r.Ledger.Expired(ctx, now.Add(-r.PurgePatience-r.Late), nil, maxFound)
-	m.more = page.Next != nil
-	for _, ref := range page.Refs {
-		if !s.has(ref) {
-			continue
+	var err error
+	m.more, err = through(s, func(after *ledger.ExpiredCursor) ([]lifecycle.Ref, *ledger.ExpiredCursor, error) {
+		page, err := r.Ledger.Expired(ctx, now.Add(-r.PurgePatience-r.Late), after, maxFound)
+		return page.Refs, page.Next, err
+	}, func(ref lifecycle.Ref) lifecycle.Ref { return ref }, func(ref lifecycle.Ref) error {
+		t, err := r.named(ctx, ledger.Finding{Ref: ref}, time.Time{})
+		if err == nil {
+			m.add(t)
 		}
-		t, failed := r.named(ctx, ledger.Finding{Ref: ref}, time.Time{})
-		if failed != nil {
-			return m, failed
-		}
-		m.add(t)
-	}
+		return err
+	})
 	return m, err
 }
 
