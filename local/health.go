@@ -119,5 +119,8 @@ func amount(l health.Light) string {
 	if l.Count > 0 {
 		text += fmt.Sprintf(", %d tasks", l.Count)
 	}
+	if l.Unread > 0 {
+		text += fmt.Sprintf(", %d that cannot be read", l.Unread)
+	}
 	return text
 }

@@ -92,10 +92,11 @@ func (l *Ledger) Found(ctx context.Context, q ledger.FindingQuery) (ledger.Findi
 		if err != nil {
 			return ledger.FindingPage{}, err
 		}
-		found, err := l.findings(ctx, q.Kind, places)
+		found, unread, err := l.findings(ctx, q.Kind, places)
 		if err != nil {
 			return ledger.FindingPage{}, err
 		}
+		page.Unread = append(page.Unread, unread...)
 		for _, h := range places {
 			f, there := found[h.ref]
 			if !there || findingSort(f.Ref, f.Last) != h.place || f.Last.Before(q.Since) {
@@ -114,8 +115,9 @@ func (l *Ledger) Found(ctx context.Context, q ledger.FindingQuery) (ledger.Findi
 }
 
 // findings reads the items behind places, of which there are at most maxBatch.
-func (l *Ledger) findings(ctx context.Context, kind string, places []hit) (map[lifecycle.Ref]ledger.Finding, error) {
+func (l *Ledger) findings(ctx context.Context, kind string, places []hit) (map[lifecycle.Ref]ledger.Finding, []ledger.UnreadFinding, error) {
 	out := map[lifecycle.Ref]ledger.Finding{}
+	var unread []ledger.UnreadFinding
 	once := map[lifecycle.Ref]bool{}
 	var keys []item
 	for _, h := range places {
@@ -125,11 +127,15 @@ func (l *Ledger) findings(ctx context.Context, kind string, places []hit) (map[l
 		}
 	}
 	err := l.batch(ctx, l.tables.Private, keys, func(it item) error {
-		f, err := decodeFinding(it)
-		out[f.Ref] = f
-		return err
+		f, broken := decodeFinding(it)
+		if broken == nil {
+			out[f.Ref] = f
+		} else {
+			unread = append(unread, ledger.UnreadFinding{Ref: f.Ref, Err: broken})
+		}
+		return nil
 	})
-	return out, err
+	return out, unread, err
 }
 
 func decodeFinding(it item) (ledger.Finding, error) {

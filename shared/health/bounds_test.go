@@ -3,6 +3,7 @@ package health_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -127,4 +128,97 @@ func TestSurveyHasItsTime(t *testing.T) {
 			t.Errorf("%v, and its caller: %v", err, ctx.Err())
 		}
 	})
+}
+
+// One task whose record cannot be read keeps nobody from the others: its light is amber
+// at least, and a survey tells of it as of a fault, with its name. What goes by is no such
+// thing: it ends the report.
+func TestOneUnreadable(t *testing.T) {
+	for name, c := range map[string]struct {
+		id     health.ID
+		unread func(w *ward, on lifecycle.Ref) health.Source
+	}{
+		"effects": {health.EffectInDoubt, func(w *ward, on lifecycle.Ref) health.Source { return illegible{Ledger: w.auth.Ledger, task: on} }},
+		"finding": {health.EffectInDoubt, func(w *ward, on lifecycle.Ref) health.Source { return illegible{Ledger: w.auth.Ledger, finding: on} }},
+		"endpoint": {health.Undelivered, func(w *ward, on lifecycle.Ref) health.Source {
+			w.endpoint(on, "idle", ledger.Delivery{DueAt: w.clock.Now()})
+			w.pass(time.Hour)
+			return illegible{Ledger: w.auth.Ledger, task: on}
+		}},
+	} {
+		w := newWard(t)
+		bad, held := w.submit(tenant, "hello"), w.submit(tenant, "hello")
+		for _, ref := range []lifecycle.Ref{bad, held} {
+			task := w.grant(ref)
+			d := w.intended(ref, "pay", lifecycle.PolicyHold)
+			w.ok(w.auth.SettleCall(w.Context(), ref, task.Visit, "pay", d.Next.Revision, lifecycle.EffectInDoubt, nil, "timeout"))
+		}
+		w.reporter.Ledger = c.unread(w, bad)
+		want := health.Red
+		if c.id == health.Undelivered {
+			want = health.Amber
+		}
+		r := w.survey()
+		for _, r := range []health.Report{r, w.report(tenant)} {
+			if l := of(t, r, c.id); l.Light != want || l.Unread != 1 || !l.More || l.Count != map[health.Color]int{health.Red: 1}[want] {
+				t.Errorf("%s: %+v", name, l)
+			}
+		}
+		w.lines()
+		w.monitor.Measured(w.Context(), r)
+		told := 0
+		for _, l := range w.lines() {
+			if slices.Contains(metricsOf(l), "Faults") && l["task"] == string(bad.Task) {
+				told++
+			}
+		}
+		if l := of(t, w.report(tenant), health.Faulty); told == 0 || l.Light == health.Green || l.Tasks[0].Task != bad.Task {
+			t.Errorf("%s: told %d times, %+v", name, told, l)
+		}
+		w.wantStranger()
+		w.reporter.Ledger = w.auth.Ledger
+		w.faults.Plan = ledgertest.Always("EffectList", ledgertest.FailBefore)
+		if _, err := w.reporter.Survey(w.Context()); !errors.Is(err, ledger.ErrUnavailable) {
+			t.Errorf("%s: without the ledger: %v", name, err)
+		}
+	}
+}
+
+var errIllegible = errors.New("illegible")
+
+// illegible is a ledger in which a task's effects and endpoints, or its findings, cannot
+// be read.
+type illegible struct {
+	ledger.Ledger
+
+	task, finding lifecycle.Ref
+}
+
+// Found implements ledger.Findings.
+func (l illegible) Found(ctx context.Context, q ledger.FindingQuery) (ledger.FindingPage, error) {
+	page, err := l.Ledger.Found(ctx, q)
+	page.Findings = slices.DeleteFunc(page.Findings, func(f ledger.Finding) bool {
+		is := f.Ref == l.finding
+		if is && q.Kind == string(health.EffectInDoubt) {
+			page.Unread = append(page.Unread, ledger.UnreadFinding{Ref: f.Ref, Err: errIllegible})
+		}
+		return is && q.Kind == string(health.EffectInDoubt)
+	})
+	return page, err
+}
+
+// EffectList implements ledger.Effects.
+func (l illegible) EffectList(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Effect, error) {
+	if ref == l.task {
+		return nil, errIllegible
+	}
+	return l.Ledger.EffectList(ctx, ref)
+}
+
+// Endpoint implements ledger.Endpoints.
+func (l illegible) Endpoint(ctx context.Context, ref lifecycle.Ref, id string) (ledger.Endpoint, error) {
+	if ref == l.task {
+		return ledger.Endpoint{}, errIllegible
+	}
+	return l.Ledger.Endpoint(ctx, ref, id)
 }

@@ -111,16 +111,19 @@ func (r *Reporter) unknown(ctx context.Context, s scope, m measure, now time.Tim
 }
 
 // standing goes through the findings of a state, and has each looked at. A survey
-// forgets what is over.
+// forgets what is over. One that cannot be read keeps nobody from the others.
 func (r *Reporter) standing(ctx context.Context, s scope, id ID, m *measure, stands func(ledger.Finding) (bool, error)) error {
 	page, err := r.Ledger.Found(ctx, ledger.FindingQuery{Kind: string(id), Tenant: s.tenant, All: s.all, Limit: maxFound})
 	if err != nil {
 		return err
 	}
-	m.more = m.more || page.More
+	m.more, m.unread = m.more || page.More, append(m.unread, page.Unread...)
 	for _, f := range page.Findings {
 		is, err := stands(f)
-		if err == nil && !is && s.all {
+		switch {
+		case err != nil:
+			err = m.skip(f.Ref, err)
+		case !is && s.all:
 			err = r.Ledger.Forget(ctx, f, string(id))
 		}
 		if err != nil {

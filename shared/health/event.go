@@ -21,7 +21,7 @@ func (r *Reporter) events(ctx context.Context, v Invariant, s scope, now time.Ti
 		if err != nil {
 			return m, err
 		}
-		m.more = m.more || page.More
+		m.more, m.unread = m.more || page.More, append(m.unread, page.Unread...)
 		for _, f := range page.Findings {
 			m.value += float64(f.Count)
 			m.list(Task{ref: f.Ref, Task: f.Ref.Task, Since: f.First, Last: f.Last, Count: f.Count})

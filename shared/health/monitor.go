@@ -96,7 +96,8 @@ func (m *Monitor) StreamAge(ctx context.Context, age time.Duration) {
 // farBehind is the kind of finding that makes StreamBehind red.
 const farBehind = string(StreamBehind) + ".far"
 
-// Measured writes what a survey has found of the invariants that are states.
+// Measured writes what a survey has found of the invariants that are states. What it
+// could not read is a fault of ours.
 func (m *Monitor) Measured(ctx context.Context, r Report) {
 	var values []metrics.Value
 	for _, l := range r.Lights {
@@ -106,6 +107,9 @@ func (m *Monitor) Measured(ctx context.Context, r Report) {
 		}
 	}
 	m.Log.Write(ctx, slog.LevelInfo, "measured", values)
+	for _, u := range r.unread {
+		m.Saw(ctx, Faulty, u.Ref, "a finding cannot be read", slog.Any("error", u.Err))
+	}
 }
 
 // SweepEnded says that a sweep has come to its end.

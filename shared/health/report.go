@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/metrics"
 )
@@ -25,6 +26,8 @@ const MaxTasks = 20
 type Report struct {
 	At     time.Time `json:"at"`
 	Lights []Light   `json:"lights"` // one for each of Invariants that was asked for, in that order
+
+	unread []ledger.UnreadFinding // for those who look at everybody's
 }
 
 // Worst is the report in one color.
@@ -57,6 +60,9 @@ type Light struct {
 	Oldest time.Time `json:"oldest,omitzero"`
 	// Tasks are some of them, those that have for longest.
 	Tasks []Task `json:"tasks,omitempty"`
+	// Unread is how many findings, or tasks that they lead to, cannot be read: the light is
+	// amber at least, for nobody knows.
+	Unread int `json:"unread,omitempty"`
 	// More: there is more than was looked at, so Value and Count are at least so much.
 	More    bool   `json:"more,omitempty"`
 	Metric  string `json:"metric"`

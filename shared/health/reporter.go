@@ -88,6 +88,19 @@ type measure struct {
 	tasks  []Task
 	oldest time.Time
 	more   bool
+	unread []ledger.UnreadFinding
+}
+
+// skip passes over what cannot be read, for the sake of the others: it is told apart. An
+// error that goes by ends the report.
+func (m *measure) skip(ref lifecycle.Ref, err error) error {
+	for _, passes := range []error{ledger.ErrUnavailable, ledger.ErrBusy, context.Canceled, context.DeadlineExceeded} {
+		if err == nil || errors.Is(err, passes) {
+			return err
+		}
+	}
+	m.unread = append(m.unread, ledger.UnreadFinding{Ref: ref, Err: err})
+	return nil
 }
 
 // add counts a task.
@@ -132,6 +145,7 @@ func (r *Reporter) report(ctx context.Context, s scope) (Report, error) {
 	report := Report{At: lifecycle.Millis(now), Lights: make([]Light, len(asked))}
 	for i, v := range asked {
 		report.Lights[i] = light(v, measures[i], now)
+		report.unread = append(report.unread, measures[i].unread...)
 	}
 	return report, nil
 }
@@ -166,7 +180,10 @@ func light(v Invariant, m measure, now time.Time) Light {
 	metric, _ := metrics.Of(v.Metric)
 	l := Light{
 		Invariant: v.ID, Rule: v.Rule, Name: v.Name, Means: v.Means, Metric: string(v.Metric), Unit: metric.Unit, Runbook: v.Runbook(),
-		Light: v.color(m.value, m.oldest, now), Value: m.value, Oldest: m.oldest, More: m.more,
+		Light: v.color(m.value, m.oldest, now), Value: m.value, Oldest: m.oldest, More: m.more || len(m.unread) > 0, Unread: len(m.unread),
+	}
+	if l.Light == Green && l.Unread > 0 {
+		l.Light = Amber // nobody knows whether it is
 	}
 	m.tasks = slices.DeleteFunc(m.tasks, func(t Task) bool { return t.Task == "" })
 	l.Count = len(m.tasks)

@@ -92,7 +92,7 @@ func (r *Reporter) undelivered(ctx context.Context, s scope, now time.Time) (mea
 		if err == nil {
 			_, err = r.lacks(ctx, &m, at.Ref, []ledger.Endpoint{e}, now)
 		}
-		return ignoreGone(err)
+		return m.skip(at.Ref, ignoreGone(err))
 	})
 	if m.more = m.more || more; m.more {
 		// What was met longest ago is what was not looked at: it may be as old as can be.
@@ -207,7 +207,7 @@ func (r *Reporter) unpurged(ctx context.Context, s scope, now time.Time) (measur
 		if err == nil {
 			m.add(t)
 		}
-		return err
+		return m.skip(ref, err)
 	})
 	return m, err
 }

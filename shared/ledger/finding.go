@@ -49,6 +49,15 @@ type FindingQuery struct {
 type FindingPage struct {
 	Findings []Finding
 	More     bool
+	// Unread are those that are there and cannot be read: they are left out, and keep
+	// nobody from the others.
+	Unread []UnreadFinding
+}
+
+// UnreadFinding is a finding that cannot be read.
+type UnreadFinding struct {
+	Ref lifecycle.Ref
+	Err error
 }
 
 // CheckKind bounds the name of a kind. Adapters call it first.
