@@ -70,15 +70,19 @@ func names(ref lifecycle.Ref, id ID) []slog.Attr {
 	return attrs
 }
 
-// note keeps a finding, whatever becomes of the caller. One that cannot be kept is
-// lost: the line and the metric are written.
-func (m *Monitor) note(ctx context.Context, kind string, ref lifecycle.Ref, times int) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
+// note keeps a finding, whatever becomes of the caller, and reports whether it is kept.
+func (m *Monitor) note(ctx context.Context, kind string, ref lifecycle.Ref, times int) bool {
+	ctx, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), noting{}, true), noteTime)
 	defer cancel()
-	if err := m.Findings.Note(ctx, ref, kind, lifecycle.Millis(m.Now()), m.Window, times); err != nil {
+	err := m.Findings.Note(ctx, ref, kind, lifecycle.Millis(m.Now()), m.Window, times)
+	if err != nil {
 		m.Log.Logger.LogAttrs(ctx, slog.LevelWarn, "a finding was not kept", append(names(ref, ID(kind)), slog.Any("error", err))...)
 	}
+	return err == nil
 }
+
+// noting is in the context of a note.
+type noting struct{}
 
 // StreamAge says how old the oldest record of a batch was when it came.
 func (m *Monitor) StreamAge(ctx context.Context, age time.Duration) {

@@ -269,30 +269,3 @@ func TestInvariants(t *testing.T) {
 		}
 	}
 }
-
-// Throttling is counted at each request, and noted now and then: a note is a request as
-// well, and may be throttled itself.
-func TestThrottlingIsNotedSeldom(t *testing.T) {
-	w := newWard(t)
-	notes := 0
-	w.faults.Plan = func(c ledgertest.Call) ledgertest.Fault {
-		if c.Method == "Note" {
-			notes++
-		}
-		return ledgertest.None
-	}
-	w.lines()
-	for n := range 25 {
-		w.monitor.Throttled(w.Context())
-		if lines := w.lines(); len(lines) != 1 || !slices.Equal(metricsOf(lines[0]), []string{"Throttled"}) {
-			t.Fatalf("request %d: %v", n, lines)
-		}
-	}
-	w.wants(health.Throttled, health.Red, 21)
-	if notes != 3 { // the first one, and every ten
-		t.Errorf("%d notes", notes)
-	}
-	w.clock.Advance(10 * time.Second)
-	w.monitor.Throttled(w.Context())
-	w.wants(health.Throttled, health.Red, 26)
-}

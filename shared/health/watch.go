@@ -67,27 +67,30 @@ func (m *Monitor) RecordUnreadable(ctx context.Context, sequenceNumber string, e
 	m.Saw(ctx, UnreadableRecord, lifecycle.Ref{}, "a stream record cannot be read", slog.String("sequenceNumber", sequenceNumber), slog.Any("error", err))
 }
 
-// throttleNote is how often throttling is noted, unless there is so much that its light
-// is red: notes are requests, too.
+// throttleNote is how often a process notes throttling, at most: notes are requests, too.
 const throttleNote = 10 * time.Second
 
-// Throttled says: a service refused a request because there are too many.
+// Throttled says: a service refused a request because there are too many. The line and the
+// metric are of each; the note is of all that came since the last one, so that the light
+// lags behind them, and does not see what a process met in its last seconds.
 func (m *Monitor) Throttled(ctx context.Context) {
 	m.say(ctx, Throttled, lifecycle.Ref{}, "a service throttles requests")
-	if times := m.toNote(); times > 0 {
-		m.note(ctx, string(Throttled), lifecycle.Ref{}, times)
+	times := m.toNote(ctx)
+	if times > 0 && !m.note(ctx, string(Throttled), lifecycle.Ref{}, times) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.throttled += times // for the next note
 	}
 }
 
-// toNote counts a request that was throttled, and says how many are to be noted now. A
-// note may be throttled itself, so it is taken for written before it is.
-func (m *Monitor) toNote() int {
-	v, _ := Of(Throttled)
+// toNote counts a request that was throttled, and says how many are to be noted now. The
+// request may be a note: none begins inside another.
+func (m *Monitor) toNote(ctx context.Context) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.throttled++
 	now := m.Now()
-	if m.throttled < int(v.Red) && !m.throttledAt.IsZero() && now.Sub(m.throttledAt) < throttleNote {
+	if ctx.Value(noting{}) != nil || !m.throttledAt.IsZero() && now.Sub(m.throttledAt) < throttleNote {
 		return 0
 	}
 	times := m.throttled
