@@ -9,25 +9,35 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
+// dues are the tasks that are due, by what is wrong with them, and those of them whose
+// holder is gone and whose lease nobody has ended yet.
+type dues struct {
+	wrong map[ID]measure
+	left  []lifecycle.Ref
+}
+
 // due sorts the tasks that are due by what is wrong with them. Where nothing is, the
 // sweep will have them within the time that it is given.
-func (r *Reporter) due(ctx context.Context, s scope, now time.Time) (map[ID]measure, error) {
-	found := map[ID]measure{}
+func (r *Reporter) due(ctx context.Context, s scope, now time.Time) (dues, error) {
+	found := dues{wrong: map[ID]measure{}}
 	var after *ledger.DueCursor
 	for looked, others := 0, false; ; {
 		page, err := r.Ledger.Due(ctx, now, after, duePage)
 		if err != nil {
-			return nil, err
+			return dues{}, err
 		}
 		for _, h := range page.Heads {
 			if !s.has(h.Ref()) {
 				others = true
 				continue
 			}
+			if h.Holder != "" && !h.Leased(now) && len(found.left) < maxFound {
+				found.left = append(found.left, h.Ref())
+			}
 			if id, since := r.wrong(h, now); id != "" {
-				m := found[id]
+				m := found.wrong[id]
 				m.add(taskOf(h, since))
-				found[id] = m
+				found.wrong[id] = m
 			}
 		}
 		looked += duePage
@@ -39,9 +49,9 @@ func (r *Reporter) due(ctx context.Context, s scope, now time.Time) (map[ID]meas
 				return found, nil // they may be all that there is more of (I10)
 			}
 			for _, id := range []ID{TaskPastDue, PausePastDue, UnknownVersion} {
-				m := found[id]
+				m := found.wrong[id]
 				m.more = true
-				found[id] = m
+				found.wrong[id] = m
 			}
 			return found, nil
 		}

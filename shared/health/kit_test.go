@@ -78,8 +78,9 @@ func (w *ward) do(ref lifecycle.Ref, cmd lifecycle.Command) lifecycle.Task {
 	w.Helper()
 	t, err := w.auth.Load(w.Context(), ref)
 	w.ok(err)
-	src := lifecycle.Source{Producer: "runner", Holder: t.Holder, Fence: t.Fence}
+	src := lifecycle.Source{Producer: "test"}
 	if r, is := cmd.(lifecycle.Report); is {
+		src.Holder, src.Fence = t.Holder, t.Fence
 		r.Holder, r.Fence, r.Grace = t.Holder, t.Fence, lifecycle.DefaultGrace
 		cmd = r
 	}

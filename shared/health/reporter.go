@@ -150,12 +150,12 @@ func (r *Reporter) report(ctx context.Context, s scope) (Report, error) {
 	return report, nil
 }
 
-func (r *Reporter) measure(ctx context.Context, v Invariant, s scope, due map[ID]measure, now time.Time) (measure, error) {
+func (r *Reporter) measure(ctx context.Context, v Invariant, s scope, due dues, now time.Time) (measure, error) {
 	switch v.ID {
 	case TaskPastDue:
-		return r.untaken(ctx, s, due[v.ID])
+		return r.untaken(ctx, s, due.wrong[v.ID])
 	case EffectInDoubt:
-		return r.inDoubt(ctx, s, now)
+		return r.inDoubt(ctx, s, due.left, now)
 	case Undelivered:
 		return r.undelivered(ctx, s, now)
 	case DeliveryGivenUp:
@@ -165,9 +165,9 @@ func (r *Reporter) measure(ctx context.Context, v Invariant, s scope, due map[ID
 	case StreamBehind:
 		return r.streamBehind(ctx, now)
 	case UnknownVersion:
-		return r.unknown(ctx, s, due[v.ID], now)
+		return r.unknown(ctx, s, due.wrong[v.ID], now)
 	case PausePastDue:
-		return due[v.ID], nil
+		return due.wrong[v.ID], nil
 	case PurgeBehind:
 		return r.unpurged(ctx, s, now)
 	default:

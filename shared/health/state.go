@@ -15,42 +15,51 @@ import (
 // from the beginning.
 const doubtPatience = 5 * time.Minute
 
-// inDoubt counts the effects in doubt that nobody is about to settle.
-func (r *Reporter) inDoubt(ctx context.Context, s scope, now time.Time) (measure, error) {
+// inDoubt counts the effects in doubt that nobody is about to settle: of tasks of which it
+// was noted, and of those whose holder is gone and that nobody has taken over yet.
+func (r *Reporter) inDoubt(ctx context.Context, s scope, left []lifecycle.Ref, now time.Time) (measure, error) {
 	var m measure
 	err := r.standing(ctx, s, EffectInDoubt, &m, func(f ledger.Finding) (bool, error) {
-		effects, err := r.Ledger.EffectList(ctx, f.Ref)
-		if err != nil {
-			return false, err
-		}
-		var standing, counted bool
-		var oldest time.Time
-		for _, e := range effects {
-			since, doubtful := e.Doubtful(now)
-			// While its call may be out nobody knows, and whoever has met it does not say so again.
-			standing = standing || doubtful || e.Out(now)
-			if !doubtful {
-				continue
-			}
-			if e.Policy != lifecycle.PolicyHold && now.Sub(since) < doubtPatience {
-				continue
-			}
-			m.value++
-			if !counted || since.Before(oldest) {
-				oldest = since
-			}
-			counted = true
-		}
-		if counted {
-			t, err := r.named(ctx, f, oldest)
-			if err != nil {
-				return true, err
-			}
-			m.list(t)
-		}
-		return standing, nil
+		return r.doubts(ctx, &m, f.Ref, now)
 	})
+	for _, ref := range left {
+		if err == nil && !m.has(ref) {
+			_, err = r.doubts(ctx, &m, ref, now)
+			err = m.skip(ref, err)
+		}
+	}
 	return m, err
+}
+
+// doubts counts a task's effects in doubt, and says whether one is, or may come to be.
+func (r *Reporter) doubts(ctx context.Context, m *measure, ref lifecycle.Ref, now time.Time) (bool, error) {
+	effects, err := r.Ledger.EffectList(ctx, ref)
+	if err != nil {
+		return false, err
+	}
+	var standing, counted bool
+	var oldest time.Time
+	for _, e := range effects {
+		since, doubtful := e.Doubtful(now)
+		// While its call may be out nobody knows, and whoever has met it does not say so again.
+		standing = standing || doubtful || e.Out(now)
+		if !doubtful || e.Policy != lifecycle.PolicyHold && now.Sub(since) < doubtPatience {
+			continue
+		}
+		m.value++
+		if !counted || since.Before(oldest) {
+			oldest = since
+		}
+		counted = true
+	}
+	if counted {
+		t, err := r.named(ctx, ledger.Finding{Ref: ref}, oldest)
+		if err != nil {
+			return true, err
+		}
+		m.list(t)
+	}
+	return standing, nil
 }
 
 // named is the task of a finding, with what its head says of it; without an instant, it

@@ -18,6 +18,12 @@ func (m *Monitor) EffectHeld(ctx context.Context, ref lifecycle.Ref, effect stri
 	m.Saw(ctx, EffectInDoubt, ref, "an effect waits for an operator", slog.String("effect", effect))
 }
 
+// EffectOpen says: an invocation ends, and what became of a call that it has begun is not
+// on the record.
+func (m *Monitor) EffectOpen(ctx context.Context, ref lifecycle.Ref, effect string) {
+	m.Saw(ctx, EffectInDoubt, ref, "the end of a call is not recorded", slog.String("effect", effect))
+}
+
 // VersionUnknown says: a task cannot be run here until its agent version is deployed. Who
 // says so has logged it.
 func (m *Monitor) VersionUnknown(ctx context.Context, ref lifecycle.Ref) {

@@ -39,8 +39,10 @@ func (s *session) BeginEffect(ctx context.Context, start agent.EffectStart) (age
 	ticket := agent.Ticket{Name: start.Name, Key: d.Next.Key, CallUntil: req.CallUntil, Result: d.Next.Result, Visit: visit, Revision: d.Next.Revision}
 	switch d.Act {
 	case lifecycle.ActCall:
+		s.calling(visit, start.Name, true)
 		ticket.Act = agent.EffectCall
 	case lifecycle.ActReturn:
+		s.calling(visit, start.Name, false) // its record's answer was lost
 		ticket.Act = agent.EffectRecorded
 	case lifecycle.ActReconcile:
 		ticket.Act = agent.EffectAsk
@@ -100,5 +102,8 @@ func (s *session) EndEffect(ctx context.Context, e agent.EffectEnd) error {
 		state = lifecycle.EffectFailed
 	}
 	err := s.Authority.SettleCall(ctx, s.in.Ref, e.Ticket.Visit, e.Ticket.Name, e.Ticket.Revision, state, e.Result, e.Evidence)
+	if err == nil {
+		s.calling(e.Ticket.Visit, e.Ticket.Name, false)
+	}
 	return classify(err)
 }

@@ -53,6 +53,9 @@ type Config struct {
 type Watch interface {
 	// EffectHeld: an effect in doubt is held for an operator.
 	EffectHeld(ctx context.Context, ref lifecycle.Ref, effect string)
+	// EffectOpen: an invocation ends, and what became of a call that it has begun is not on
+	// the record.
+	EffectOpen(ctx context.Context, ref lifecycle.Ref, effect string)
 	// VersionUnknown: the task waits for an agent version that is not here.
 	VersionUnknown(ctx context.Context, ref lifecycle.Ref)
 }
@@ -105,7 +108,7 @@ func (r *Runner) Run(ctx context.Context, in Input) (lifecycle.Outcome, error) {
 	if err != nil {
 		return lifecycle.Outcome{}, err
 	}
-	defer s.close()
+	defer s.close(ctx)
 	return s.run(ctx)
 }
 

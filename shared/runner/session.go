@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -51,6 +53,7 @@ type session struct {
 	state     json.RawMessage
 	running   bool // a step is running; it alone may commit and begin effects
 	fence     uint64
+	open      map[opened]bool // whose end is not recorded
 	heartbeat *time.Timer
 	// lease and renewal are those of the task.
 	lease, renewal time.Duration
@@ -58,6 +61,12 @@ type session struct {
 	// cancel ends the running step's context.
 	cancel       context.CancelCauseFunc
 	stepDeadline time.Time
+}
+
+// opened is an effect whose call this lease has begun.
+type opened struct {
+	visit uint64
+	name  string
 }
 
 // turn is a lock that is held while the ledger is asked. It is a channel and not a
@@ -69,7 +78,7 @@ func (t turn) Unlock() { <-t }
 
 // open loads what the next step needs: the checkpoint and the latest message.
 func (r *Runner) open(ctx context.Context, ag *agent.Agent, in Input, t lifecycle.Task) (*session, error) {
-	s := &session{Runner: r, mu: make(turn, 1), in: in, agent: ag, task: t, fence: t.Fence, began: r.Authority.Now(), stopAt: in.DeadlineAt.Add(-r.Reserve)}
+	s := &session{Runner: r, mu: make(turn, 1), in: in, agent: ag, task: t, fence: t.Fence, open: map[opened]bool{}, began: r.Authority.Now(), stopAt: in.DeadlineAt.Add(-r.Reserve)}
 	message, err := r.event(ctx, in.Ref, t.MessageSeq)
 	if err != nil {
 		return nil, err
@@ -101,11 +110,30 @@ func (r *Runner) event(ctx context.Context, ref lifecycle.Ref, seq uint64) (life
 	return entries[0].Event()
 }
 
-func (s *session) close() {
+// close ends the session, and tells of calls whose end is not recorded.
+func (s *session) close(ctx context.Context) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
 	s.heartbeat.Stop()
+	open := slices.Collect(maps.Keys(s.open))
+	s.mu.Unlock()
+	if s.Watch == nil {
+		return
+	}
+	for _, e := range open {
+		s.Watch.EffectOpen(ctx, s.in.Ref, e.name)
+	}
+}
+
+// calling notes that the call of an effect was begun, or that its end is on the record.
+func (s *session) calling(visit uint64, name string, begun bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if begun {
+		s.open[opened{visit, name}] = true
+	} else {
+		delete(s.open, opened{visit, name})
+	}
 }
 
 // current is the task as this lease knows it.
