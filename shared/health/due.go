@@ -120,6 +120,10 @@ func (r *Reporter) unknown(ctx context.Context, s scope, m measure, now time.Tim
 	return m, err
 }
 
+// fresh is how long a finding is not taken for over: whoever notes it does so before what
+// it is about is written, and has had time for that then.
+const fresh = time.Minute
+
 // standing goes through the findings of a state, and has each looked at. A survey
 // forgets what is over. One that cannot be read keeps nobody from the others.
 func (r *Reporter) standing(ctx context.Context, s scope, id ID, m *measure, stands func(ledger.Finding) (bool, error)) error {
@@ -133,7 +137,7 @@ func (r *Reporter) standing(ctx context.Context, s scope, id ID, m *measure, sta
 		switch {
 		case err != nil:
 			err = m.skip(f.Ref, err)
-		case !is && s.all:
+		case !is && s.all && r.Now().Sub(f.Last) >= fresh:
 			err = r.Ledger.Forget(ctx, f, string(id))
 		}
 		if err != nil {

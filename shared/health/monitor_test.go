@@ -140,7 +140,7 @@ func TestEventLights(t *testing.T) {
 }
 
 // A survey forgets what is over, and a tenant's report does not: who only reads changes
-// nothing.
+// nothing. What was noted a moment ago may be about to be written.
 func TestSurveyForgets(t *testing.T) {
 	w := newWard(t)
 	ref := w.submit(tenant, "hello")
@@ -154,6 +154,14 @@ func TestSurveyForgets(t *testing.T) {
 	if found() != 1 {
 		t.Error("a report has forgotten something")
 	}
+	w.survey()
+	w.pass(time.Minute - time.Second)
+	w.survey()
+	if found() != 1 {
+		t.Error("what was noted a moment ago was forgotten")
+	}
+	w.pass(time.Second)
+	w.report(tenant)
 	w.survey()
 	if found() != 0 {
 		t.Error("what is over was not forgotten")
