@@ -121,6 +121,23 @@ func (c *cloud) throttling(ctx context.Context, endpoint string) (string, error)
 	return "http://" + listener.Addr().String(), nil
 }
 
+// throttled refuses queries until the light is red: the first one is noted at once, and
+// what was refused since then with the next one that is, ten seconds later.
+func (c *cloud) throttled(ctx context.Context, deliver func() error) error {
+	c.throttles.Store(throttledFrom)
+	if err := deliver(); err != nil {
+		return err
+	}
+	return until(ctx, "throttling is noted", func(ctx context.Context) (bool, error) {
+		c.throttles.Store(1)
+		if err := deliver(); err != nil {
+			return false, err
+		}
+		l, err := c.light(ctx, "throttled")
+		return err == nil && l.Light == "red", fmt.Errorf("it is %+v (%w)", l, err)
+	})
+}
+
 // records are what a table's stream has brought once: a task's life, long ago.
 func (s *story) records() (entries, poisoned []json.RawMessage, err error) {
 	text, err := os.ReadFile(filepath.Join(s.root, "infra", "dynamo", "testdata", "batch.json"))
@@ -191,11 +208,10 @@ func (s *story) onAWS(ctx context.Context, endpoint string) (err error) {
 	if err := s.shows(ctx, c.server, trouble{id: "unreadable-record", how: "the stream's function is given a record that is none", color: "red", mark: mark}); err != nil {
 		return err
 	}
-	c.throttles.Store(throttledFrom + 1) // the first one is noted alone
-	if err := deliver(entries[0]); err != nil {
+	if err := c.throttled(ctx, func() error { return deliver(entries[0]) }); err != nil {
 		return fmt.Errorf("a throttled table: %w", err)
 	}
-	if err := s.shows(ctx, c.server, trouble{id: "throttled", how: "DynamoDB refuses eleven requests of the stream's function", color: "red", mark: mark}); err != nil {
+	if err := s.shows(ctx, c.server, trouble{id: "throttled", how: "DynamoDB refuses requests of the stream's function", color: "red", mark: mark}); err != nil {
 		return err
 	}
 	return s.over(ctx, c.server, "the records are young, and "+window+" have passed", "stream-behind", "unreadable-record", "throttled")
