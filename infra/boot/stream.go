@@ -60,7 +60,7 @@ func (p process) stream() (Streaming, error) {
 // first such one, and gives it up in the end. What stands behind it was handled at the
 // first delivery already, and is at each: a poisoned record blocks nothing but itself.
 //
-// How old the oldest record was is measured of every batch that has one.
+// How old the oldest record was is looked at in every batch that has one.
 func following(logger *slog.Logger, monitor *health.Monitor, deliver func(context.Context, *hints) ([]string, error), purge func(context.Context, []lifecycle.Ref) sweep.Forgotten) Streaming {
 	return func(ctx context.Context, b Batch) (events.DynamoDBEventResponse, error) {
 		failures := []events.DynamoDBBatchItemFailure{} // Lambda takes null for a failed batch

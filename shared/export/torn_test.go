@@ -15,7 +15,8 @@ import (
 )
 
 // TestExportsDuringWrites: an export of a task that moves as fast as the ledger can is sound, whether it came to rest in
-// between or is cut off at an entry; and there are some of each.
+// between or is cut off at an entry; and some are of a task that had ended, and some are not. How many are cut off is
+// chance, and may be none: TestMoving cuts one off for certain.
 func TestExportsDuringWrites(t *testing.T) {
 	const exports = 200
 	file, err := sqlite.Open(t.TempDir(), sqlite.Options{NoSync: true})

@@ -84,14 +84,17 @@ func (m *Monitor) note(ctx context.Context, kind string, ref lifecycle.Ref, time
 // noting is in the context of a note.
 type noting struct{}
 
-// StreamAge says how old the oldest record of a batch was when it came.
+// StreamAge says how old the oldest record of a batch was when it came, if that is of
+// interest to anybody: there are as many batches as commits, and the alarm takes a missing
+// number for a young one.
 func (m *Monitor) StreamAge(ctx context.Context, age time.Duration) {
 	v, _ := Of(StreamBehind)
 	seconds := age.Seconds()
-	m.Log.Write(ctx, slog.LevelInfo, "measured", []metrics.Value{{Name: v.Metric, Number: seconds}})
-	if seconds >= v.Amber {
-		m.note(ctx, string(StreamBehind), lifecycle.Ref{}, 1)
+	if seconds < v.Amber {
+		return
 	}
+	m.Log.Write(ctx, slog.LevelInfo, "measured", []metrics.Value{{Name: v.Metric, Number: seconds}})
+	m.note(ctx, string(StreamBehind), lifecycle.Ref{}, 1)
 	if seconds >= v.Red {
 		m.note(ctx, farBehind, lifecycle.Ref{}, 1)
 	}

@@ -9,8 +9,9 @@ import (
 // Only passes on the lines that are metrics.
 func Only(h slog.Handler) slog.Handler { return only{h} }
 
-// Without is for people: it passes lines on without what makes them metrics, and not
-// those that only measure.
+// Without is for people: it passes lines on without what makes them metrics, and of
+// metrics not those below a warning. These measure, or count what a task's own record
+// shows.
 func Without(h slog.Handler) slog.Handler { return without{h} }
 
 type only struct{ slog.Handler }
@@ -45,7 +46,7 @@ func (w without) Handle(ctx context.Context, r slog.Record) error {
 	if !isMetric(r) {
 		return w.Handler.Handle(ctx, r)
 	}
-	if r.Level < slog.LevelWarn { // a measurement, and nothing else
+	if r.Level < slog.LevelWarn {
 		return nil
 	}
 	var attrs []slog.Attr

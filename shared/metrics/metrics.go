@@ -26,7 +26,7 @@ type Metric struct {
 	Name Name
 	Unit Unit
 	// Gauge is a number that stands until it is measured again, and is measured over and
-	// over; any other counts what happened, when it happens.
+	// over while it is of interest; any other counts what happened, when it happens.
 	Gauge bool
 }
 
