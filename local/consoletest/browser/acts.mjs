@@ -70,7 +70,7 @@ export async function acts(v, by = "local") {
     await dialog.getByLabel("How it is known").fill("the bank has it");
     await accessible(page);
     await v.kept("settle");
-    v.guard.expect("400");
+    v.guard.expect(400);
     await dialog.getByRole("button", { name: "Settle" }).click();
     await dialog.getByRole("alert").getByText("it must be JSON").waitFor();
     await dialog.getByLabel("Result").fill('"re-7731"');

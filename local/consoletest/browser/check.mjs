@@ -1,6 +1,7 @@
 // Checks and figures, told line by line as JSON.
 
 import { readFileSync } from "node:fs";
+import { STATUS_CODES } from "node:http";
 import { createRequire } from "node:module";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -54,17 +55,32 @@ export async function watch(page, place) {
       }
     }).observe({ type: "layout-shift", buffered: true });
   });
+  // rest is what was seen and not expected, and what was expected and not seen: each
+  // expectation takes one error, which has just that text or matches.
+  const rest = () => {
+    const odd = [...seen.errors];
+    const missing = seen.expected.filter((one) => {
+      const i = odd.findIndex((text) => (one instanceof RegExp ? one.test(text) : one === text));
+      if (i >= 0) odd.splice(i, 1);
+      return i < 0;
+    });
+    return { odd, missing };
+  };
   return {
-    // clean wants that nothing of it has happened.
+    // clean wants that nothing of it has happened but what was expected, and all of that.
     async clean() {
-      const violations = await page.evaluate(() => window.violations);
-      const all = [...seen.errors.filter((e) => !seen.expected.some((x) => e.includes(x))), ...violations];
-      seen.errors.length = 0;
+      const end = Date.now() + 5000 * patience; // the browser may tell of an answer after the page has shown it
+      while (rest().missing.length > 0 && Date.now() < end) await page.waitForTimeout(20);
+      const { odd, missing } = rest();
+      [seen.errors.length, seen.expected.length] = [0, 0];
+      const all = [...odd, ...missing.map((text) => "nothing was said of what was provoked: " + text), ...(await page.evaluate(() => window.violations))];
       want(all.length === 0, all.join("; "));
     },
-    // expect allows an error that a check provokes, forgive all that there were.
-    expect: (text) => seen.expected.push(text),
-    forgive: () => (seen.errors.length = 0),
+    // expect is for what a check provokes: an answer with a status that is an error, or
+    // what the browser says in words of its own; as often as it comes.
+    expect(...what) {
+      for (const one of what) seen.expected.push(typeof one === "number" ? `error: Failed to load resource: the server responded with a status of ${one} (${STATUS_CODES[one]})` : one);
+    },
   };
 }
 
