@@ -13,10 +13,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/auth"
-	"github.com/holdfast-a2a/holdfast/shared/export"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
-	"github.com/holdfast-a2a/holdfast/shared/policy"
 )
 
 // operator is whoever asks, as a producer of entries.
@@ -298,37 +296,6 @@ func TestReplay(t *testing.T) {
 		ledger.Acted{Action: ledger.ActionReplay, Detail: "webhook other, after entry 1", Refused: "There is no such task, or no such part of it, in this tenant."})
 	if a := w.ask(http.MethodGet, "/console/api/tasks/"+string(task.Task), ""); bytes.Contains(a.raw, []byte("secret-path")) {
 		t.Error("the address of a webhook is shown (I9)")
-	}
-}
-
-// TestExport: who takes the record away is in it, and so is the policy by which the task
-// was judged.
-func TestExport(t *testing.T) {
-	policies, err := policy.Shipped()
-	if err != nil {
-		t.Fatal(err)
-	}
-	judged, err := policies.Find(policy.Default)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := newWorld(t, func(w *world) { w.config.Policies = policies })
-	task := w.do(w.submit(func(s *lifecycle.Submit) { s.Policy = judged.Policy() }), granted(1), ends(lifecycle.VerbComplete))
-	a := w.ask(http.MethodPost, "/console/api/tasks/"+string(task.Task)+"/export", `{}`, as(tenant+"/reader/operator:read"))
-	report, err := export.Verify(bytes.NewReader(a.raw))
-	if err != nil || !report.OK() || report.Counts.Act != 1 || report.Counts.Policy != 1 || report.Header.Scope != export.Operator {
-		t.Fatalf("%d: %v, %+v\n%s", a.status, err, report, a.raw)
-	}
-	p, _, err := export.Read(bytes.NewReader(a.raw), nil)
-	if err != nil || p.Acts[0].By != "reader" || p.Acts[0].Action != ledger.ActionExport {
-		t.Errorf("%+v, %v", p.Acts, err)
-	}
-	if got := w.acts(task); len(got) != 1 {
-		t.Errorf("on record are %+v", got)
-	}
-	var callers bytes.Buffer
-	if _, err := export.Write(t.Context(), &callers, w.memory, task.Ref(), export.Options{Scope: export.Caller}); err != nil || strings.Contains(callers.String(), "reader") {
-		t.Errorf("callers are told which operator has acted: %s (%v)", callers.String(), err)
 	}
 }
 

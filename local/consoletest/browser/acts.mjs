@@ -137,6 +137,38 @@ export async function acts(v, by = "local") {
     same(lines.filter((l) => l.kind === "act").map((l) => [l.act.action, l.act.by]), [["export", by]], "who took it");
     await acted(v, "export:", by);
   });
+  await v.check("an export that fails is no file", async () => {
+    const id = await caller.send("say for the record");
+    await caller.until(id, "TASK_STATE_COMPLETED");
+    await v.openTask(id);
+    const downloads = [];
+    const noted = (d) => downloads.push(d.suggestedFilename());
+    page.on("download", noted);
+    const press = () => page.getByRole("button", { name: "Export" }).click();
+    // instead has the export answered in another way, and says what the page makes of it.
+    async function instead(answer, text) {
+      const address = "**/console/api/tasks/" + id + "/export";
+      await page.route(address, answer);
+      await press();
+      await page.locator("#says.on").getByText(text).waitFor(); // what was said before stands there until then
+      await page.unroute(address, answer);
+      await page.locator("#says:not(.on)").waitFor();
+    }
+    for (const keep of [-20, 0]) {
+      await instead(async (route) => {
+        const answer = await route.fetch();
+        await route.fulfill({ response: answer, body: (await answer.text()).slice(0, keep) });
+      }, "Not exported: it broke off before its end.");
+    }
+    v.guard.expect(503);
+    await instead((route) => route.fulfill({ status: 503, json: { error: { reason: "UNAVAILABLE", message: "Something failed on our side. Its incident is 1." } } }), "Not exported: Something failed on our side. Its incident is 1.");
+    // The whole one, behind them, is the first file.
+    const [download] = await Promise.all([page.waitForEvent("download"), press()]);
+    await download.path();
+    page.off("download", noted);
+    same(downloads, [id + ".ndjson"], "the files");
+    await says("Exported; the record says so.");
+  });
 }
 
 // keyboard goes through the console without a pointer.

@@ -7,6 +7,7 @@ import { act } from "./http.js";
 import { count, stamp } from "./format.js";
 
 const ended = ["completed", "failed", "canceled", "rejected"];
+const trailerBytes = 64 << 10; // more than an export's last line has
 
 // all are the actions, with what lets each be done.
 const all = {
@@ -131,18 +132,31 @@ function settle(c) {
   }, (f) => ({ visit: of().visit, name: of().name, revision: of().revision, done: f.get("done") === "yes", result: f.get("done") === "yes" ? f.get("result") : "", note: f.get("note"), resume: f.get("resume") !== null }));
 }
 
-// take downloads the export. That it was taken is on record, in it too.
+// take downloads the export. That it was asked for is on record, in it too.
 async function take(c) {
   try {
     const content = await act(c.sheet.head.task, "export");
-    const link = el("a", { download: c.sheet.head.task + ".ndjson" });
-    link.href = URL.createObjectURL(content);
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-    c.say("Exported; the record says so.");
-    c.changed();
+    if (await whole(content)) {
+      const link = el("a", { download: c.sheet.head.task + ".ndjson" });
+      link.href = URL.createObjectURL(content);
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+      c.say("Exported; the record says so.");
+    } else {
+      c.say("Not exported: it broke off before its end. Try again.");
+    }
   } catch (err) {
     c.say("Not exported: " + err.message);
   }
+  c.changed();
 }
 
+// whole says whether an export has its trailer, which is its last line.
+async function whole(content) {
+  const lines = (await content.slice(-trailerBytes).text()).trimEnd().split("\n");
+  try {
+    return JSON.parse(lines.at(-1)).kind === "trailer";
+  } catch {
+    return false; // the line was cut
+  }
+}

@@ -63,7 +63,12 @@ export async function act(task, action, body) {
   const answer = await send(`console/api/tasks/${encodeURIComponent(task)}/${action}`, {
     method: "POST", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify(body ?? {}),
   });
-  return action === "export" ? answer.blob() : answer.json();
+  if (action !== "export") return answer.json();
+  try {
+    return await answer.blob();
+  } catch {
+    throw new Failure(0, "CUT", "It broke off on the way. Try again.");
+  }
 }
 
 // read reads something of a task's from the door, as its callers do.
