@@ -15,6 +15,7 @@ import (
 // whatever moment that comes.
 func (w *world) attend(o *client, ref lifecycle.Ref) {
 	var sheet struct {
+		Head    struct{ Generation uint64 }
 		Effects []struct {
 			lifecycle.Effect
 
@@ -35,13 +36,13 @@ func (w *world) attend(o *client, ref lifecycle.Ref) {
 	for _, e := range sheet.Effects {
 		if e.Settle && o.dice.IntN(3) > 0 {
 			o.pause(20 * time.Second)
-			w.settleDoubt(o, ref, e.Effect)
+			w.settleDoubt(o, ref, e.Effect, sheet.Head.Generation)
 			return
 		}
 	}
 	switch n := o.dice.IntN(8); {
 	case n < 5:
-		w.actAt(o, ref, ledger.ActionResume, map[string]any{"note": "look again"})
+		w.actAt(o, ref, ledger.ActionResume, map[string]any{"note": "look again", "generation": sheet.Head.Generation})
 	case n == 5:
 		w.actAt(o, ref, ledger.ActionCancel, map[string]any{"note": "not wanted"})
 	default:
@@ -53,10 +54,10 @@ func (w *world) attend(o *client, ref lifecycle.Ref) {
 
 // settleDoubt says what became of a call that is in doubt, as the operator finds it at
 // the outside system after the clocks of all who could call have passed its bound.
-func (w *world) settleDoubt(o *client, ref lifecycle.Ref, e lifecycle.Effect) {
+func (w *world) settleDoubt(o *client, ref lifecycle.Ref, e lifecycle.Effect, generation uint64) {
 	<-time.NewTimer(3 * time.Second).C
 	result, done := w.outside.found(e.Key)
-	says := map[string]any{"visit": e.Visit, "name": e.Name, "revision": e.Revision, "done": done, "note": "asked them", "resume": o.dice.IntN(2) == 0}
+	says := map[string]any{"visit": e.Visit, "name": e.Name, "revision": e.Revision, "done": done, "note": "asked them", "resume": o.dice.IntN(2) == 0, "generation": generation}
 	if done {
 		says["result"] = strconv.Quote(result)
 	}
@@ -83,7 +84,7 @@ func (w *world) actAt(o *client, ref lifecycle.Ref, action ledger.Action, body m
 		return
 	}
 	if !r.ok() {
-		o.refusedAs(r, "to "+string(action)+" at the console", "NOT_FOUND", "NOT_NOW", "REFUSED", "CHANGED")
+		o.refusedAs(r, "to "+string(action)+" at the console", "NOT_FOUND", "NOT_NOW", "REFUSED", "SUPERSEDED", "CHANGED")
 		w.hit("console: " + string(action) + " refused")
 		return
 	}

@@ -16,7 +16,7 @@ func every(id string) (reads, acts map[string]string) {
 			"/console/api/session": "", "/console/api/overview": "", "/console/api/health": "", "/console/api/count": "", "/console/api/tasks": "",
 			task: "", task + "/entries": "", task + "/check": "", task + "/connections": "", task + "/quarantine/1": "",
 		}, map[string]string{
-			task + "/cancel": `{"note":""}`, task + "/answer": `{"pause":1,"text":"x"}`, task + "/resume": `{"note":""}`, task + "/replay": `{"endpoint":"hook","since":0}`,
+			task + "/cancel": `{"note":""}`, task + "/answer": `{"pause":1,"text":"x"}`, task + "/resume": `{"note":"","generation":1}`, task + "/replay": `{"endpoint":"hook","since":0}`,
 			task + "/settle": `{"visit":1,"name":"pay","revision":2,"done":false,"note":"x"}`, task + "/export": `{}`,
 		}
 }

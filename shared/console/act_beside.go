@@ -48,6 +48,7 @@ func (c *call) settle() (any, error) {
 		Result   string `json:"result"` // JSON, when it was done
 		Note     string `json:"note"`   // how that is known
 		Resume   bool   `json:"resume"`
+		seen            // with the record
 	}
 	if err := c.body(&in); err != nil {
 		return nil, err
@@ -57,6 +58,11 @@ func (c *call) settle() (any, error) {
 	}
 	if err := text("note", in.Note, maxNoteBytes, true); err != nil {
 		return nil, err
+	}
+	if in.Resume {
+		if err := in.seen.check(); err != nil {
+			return nil, err
+		}
 	}
 	state, word := lifecycle.EffectFailed, "not done"
 	var result bytes.Buffer
@@ -77,7 +83,7 @@ func (c *call) settle() (any, error) {
 		return done{says}, err
 	}
 	// That it goes on later, and not now, takes nothing back of what was settled.
-	further, err := c.act(ledger.ActionResume, "its effect is settled", c.goOn)
+	further, err := c.act(ledger.ActionResume, "its effect is settled", func(ctx context.Context) (string, error) { return c.goOn(ctx, in.Generation) })
 	if err != nil {
 		_, p := c.explain(err)
 		further = "It does not go on now: " + p.Message

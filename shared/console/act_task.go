@@ -82,17 +82,36 @@ func (c *call) reply() (any, error) {
 // resume has a stuck task go on: what a sweep would do, now, and without waiting for
 // another attempt.
 func (c *call) resume() (any, error) {
-	var in note
+	var in struct {
+		note
+		seen
+	}
 	if err := c.body(&in); err != nil {
 		return nil, err
 	}
 	if err := text("note", in.Note, maxNoteBytes, false); err != nil {
 		return nil, err
 	}
-	return c.acted(ledger.ActionResume, in.Note, c.goOn)
+	if err := in.seen.check(); err != nil {
+		return nil, err
+	}
+	return c.acted(ledger.ActionResume, in.Note, func(ctx context.Context) (string, error) { return c.goOn(ctx, in.Generation) })
 }
 
-func (c *call) goOn(ctx context.Context) (string, error) {
+// seen is the generation of the task that the operator saw. Only that one is followed by
+// another: whoever presses twice, or at the same time as somebody else, restarts it once.
+type seen struct {
+	Generation uint64 `json:"generation"`
+}
+
+func (s seen) check() error {
+	if s.Generation < 1 {
+		return refuse(errInvalid, "generation is that of the task that was seen.")
+	}
+	return nil
+}
+
+func (c *call) goOn(ctx context.Context, generation uint64) (string, error) {
 	t, err := c.Authority.Load(ctx, c.ref())
 	if err != nil {
 		return "", err
@@ -113,7 +132,7 @@ func (c *call) goOn(ctx context.Context) (string, error) {
 	case agent.Outside:
 		return "", refuse(errNotNow, "Workers from outside run %s@%d: one of them must claim the task.", t.Agent, t.AgentVersion)
 	}
-	res, err := c.Authority.Do(ctx, t, lifecycle.Restart{Generation: t.Generation, EndWait: true, Grace: c.Grace}, c.source(""), ledger.Extra{})
+	res, err := c.Authority.Do(ctx, t, lifecycle.Restart{Generation: generation, EndWait: true, Grace: c.Grace}, c.source(""), ledger.Extra{})
 	switch {
 	case err != nil:
 		return "", err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -119,58 +120,98 @@ func TestResume(t *testing.T) {
 	at := w.clock.Now()
 
 	lost := w.do(w.submit(), granted(1))
-	if why := w.refused(http.StatusConflict, lost.Task, "resume", `{"note": ""}`); !strings.Contains(why, "holds the lease") {
+	if why := w.refused(http.StatusConflict, lost.Task, "resume", `{"note": "", "generation": 1}`); !strings.Contains(why, "holds the lease") {
 		t.Error(why)
 	}
 	w.clock.Advance(lease + time.Second)
-	if says := w.act(lost.Task, "resume", `{"note": "nobody came"}`); says != "Execution 2 takes over." {
+	if says := w.act(lost.Task, "resume", `{"note": "nobody came", "generation": 1}`); says != "Execution 2 takes over." {
 		t.Error(says)
 	}
 	if now := w.task(lost); now.Generation != 2 || now.Holder != "" || len(w.submitted) != 1 || w.submitted[0] != 2 {
 		t.Errorf("the head is %+v; told of %v", now.Head, w.submitted)
 	}
 	w.do(lost, granted(2), ends(lifecycle.VerbComplete))
-	if why := w.refused(http.StatusConflict, lost.Task, "resume", `{"note": ""}`); !strings.Contains(why, "has ended as completed") {
+	if why := w.refused(http.StatusConflict, lost.Task, "resume", `{"note": "", "generation": 1}`); !strings.Contains(why, "has ended as completed") {
 		t.Error(why)
 	}
 
 	waiting := w.do(w.submit(), granted(1), waits(w.clock.Now().Add(time.Hour)))
-	w.act(waiting.Task, "resume", `{"note": "it is up again"}`)
+	w.act(waiting.Task, "resume", `{"note": "it is up again", "generation": 1}`)
 	w.wantProducer(waiting, 1)
 	w.do(waiting, granted(2), ends(lifecycle.VerbComplete)) // at once
 
 	asleep := w.do(w.submit(), granted(1), lifecycle.Report{Verb: lifecycle.VerbSleep, Next: "end", Until: w.clock.Now().Add(time.Hour)})
-	if why := w.refused(http.StatusConflict, asleep.Task, "resume", `{"note": ""}`); !strings.Contains(why, "sleeps") {
+	if why := w.refused(http.StatusConflict, asleep.Task, "resume", `{"note": "", "generation": 1}`); !strings.Contains(why, "sleeps") {
 		t.Error(why)
 	}
 	paused := w.do(w.submit(), granted(1), asks("Which?"))
-	if why := w.refused(http.StatusConflict, paused.Task, "resume", `{"note": ""}`); !strings.Contains(why, "waits for an answer") {
+	if why := w.refused(http.StatusConflict, paused.Task, "resume", `{"note": "", "generation": 1}`); !strings.Contains(why, "waits for an answer") {
 		t.Error(why)
 	}
 	w.clock.Advance(time.Hour)
-	if says := w.act(paused.Task, "resume", `{"note": ""}`); !strings.Contains(says, "committed: failed") || w.task(paused).State != lifecycle.Failed {
+	if says := w.act(paused.Task, "resume", `{"note": "", "generation": 1}`); !strings.Contains(says, "committed: failed") || w.task(paused).State != lifecycle.Failed {
 		t.Errorf("%s; the task is %s", says, w.task(paused).State)
 	}
 	w.wantProducer(paused, 1)
 
 	old := w.submit(func(s *lifecycle.Submit) { s.AgentVersion = 7 })
-	if why := w.refused(http.StatusConflict, old.Task, "resume", `{"note": ""}`); !strings.Contains(why, "desk@7") {
+	if why := w.refused(http.StatusConflict, old.Task, "resume", `{"note": "", "generation": 1}`); !strings.Contains(why, "desk@7") {
 		t.Error(why)
 	}
 	outside := w.submit(func(s *lifecycle.Submit) { s.Agent, s.AgentVersion = "field", 1 })
-	if why := w.refused(http.StatusConflict, outside.Task, "resume", `{"note": ""}`); !strings.Contains(why, "claim") {
+	if why := w.refused(http.StatusConflict, outside.Task, "resume", `{"note": "", "generation": 1}`); !strings.Contains(why, "claim") {
 		t.Error(why)
 	}
 
 	unmet := w.do(w.submit(), granted(1))
 	w.act(unmet.Task, "cancel", `{"note": ""}`)
 	w.clock.Advance(lease + time.Second)
-	if says := w.act(unmet.Task, "resume", `{"note": ""}`); !strings.Contains(says, "cancellation") || w.task(unmet).State != lifecycle.Canceled {
+	if says := w.act(unmet.Task, "resume", `{"note": "", "generation": 1}`); !strings.Contains(says, "cancellation") || w.task(unmet).State != lifecycle.Canceled {
 		t.Errorf("%s; the task is %s", says, w.task(unmet).State)
 	}
 	if !w.clock.Now().After(at) || len(w.submitted) != 2 {
 		t.Errorf("executions were told of %v", w.submitted)
 	}
+}
+
+// TestResumeOnce: whoever presses twice, or at the same time as others, restarts what they
+// have seen once; the others are told so.
+func TestResumeOnce(t *testing.T) {
+	w := newWorld(t)
+	task := w.do(w.submit(), granted(1), waits(w.clock.Now().Add(time.Hour)))
+	path := "/console/api/tasks/" + string(task.Task) + "/resume"
+	var answers [9]answer
+	resume := func(i int) { answers[i] = w.ask(http.MethodPost, path, `{"note": "", "generation": 1}`) }
+	var all sync.WaitGroup
+	for i := range answers[1:] {
+		all.Go(func() { resume(i) })
+	}
+	all.Wait()
+	resume(len(answers) - 1)
+	done := 0
+	for _, a := range answers {
+		if a.status == http.StatusOK {
+			done++
+		} else if p := a.problem(w); a.status != http.StatusConflict || p.Reason != "SUPERSEDED" || !strings.Contains(p.Message, "generation 2") {
+			t.Errorf("%d %+v", a.status, p)
+		}
+	}
+	if now := w.task(task); done != 1 || now.Generation != 2 || len(w.submitted) != 1 {
+		t.Errorf("%d were done, the task is at generation %d, told of %v", done, now.Generation, w.submitted)
+	}
+	// Whoever has looked since may do it again.
+	w.act(task.Task, "resume", `{"note": "", "generation": 2}`)
+	for _, body := range []string{`{"note": ""}`, `{"note": "", "generation": 0}`, `{"note": "", "generation": -1}`} {
+		w.refused(http.StatusBadRequest, task.Task, "resume", body)
+	}
+
+	held, _ := w.held()
+	const body = `{"visit": 1, "name": "pay", "revision": 2, "done": true, "result": "1", "note": "the bank has it", "resume": true, "generation": 1}`
+	w.act(held.Task, "settle", body)
+	if says := w.act(held.Task, "settle", body); !strings.Contains(says, "does not go on now: Another execution has taken over") || w.task(held).Generation != 2 {
+		t.Errorf("%s; the task is at generation %d", says, w.task(held).Generation)
+	}
+	w.refused(http.StatusBadRequest, held.Task, "settle", `{"visit": 1, "name": "pay", "revision": 3, "done": true, "result": "1", "note": "x", "resume": true}`)
 }
 
 // held is a task with an effect in doubt that nobody but an operator can settle.
@@ -193,7 +234,7 @@ func (w *world) held() (lifecycle.Task, lifecycle.Effect) {
 func TestSettle(t *testing.T) {
 	w := newWorld(t)
 	task, seen := w.held()
-	const body = `{"visit": 1, "name": "pay", "revision": 2, "done": true, "result": " {\"ref\": \"r-1\"} ", "note": "the bank has it", "resume": true}`
+	const body = `{"visit": 1, "name": "pay", "revision": 2, "done": true, "result": " {\"ref\": \"r-1\"} ", "note": "the bank has it", "resume": true, "generation": 1}`
 	var sheet struct {
 		Stuck   []struct{ Reason string }
 		Effects []struct {
@@ -317,7 +358,7 @@ func TestNothingWithoutRecord(t *testing.T) {
 	w.ok(w.memory.PutEndpoint(t.Context(), paused.Ref(), ledger.Endpoint{ID: "hook", URL: "https://example.com/", Agent: "desk", Principal: "p"}))
 	before := [][]lifecycle.Entry{w.entries(task), w.entries(paused)}
 	for _, c := range [][3]string{
-		{string(paused.Task), "cancel", `{"note":""}`}, {string(paused.Task), "answer", `{"pause":1,"text":"x"}`}, {string(task.Task), "resume", `{"note":""}`},
+		{string(paused.Task), "cancel", `{"note":""}`}, {string(paused.Task), "answer", `{"pause":1,"text":"x"}`}, {string(task.Task), "resume", `{"note":"","generation":1}`},
 		{string(task.Task), "settle", `{"visit":1,"name":"pay","revision":2,"done":false,"note":"x"}`}, {string(paused.Task), "replay", `{"endpoint":"hook","since":0}`}, {string(task.Task), "export", `{}`},
 	} {
 		a := w.ask(http.MethodPost, "/console/api/tasks/"+c[0]+"/"+c[1], c[2])

@@ -55,8 +55,12 @@ var kinds = []kind{
 }
 
 func kindOf(err error) kind {
-	if _, rejected := errors.AsType[*lifecycle.Rejection](err); rejected {
-		return kind{err: err, status: http.StatusConflict, reason: "REFUSED"}
+	if r, rejected := errors.AsType[*lifecycle.Rejection](err); rejected {
+		reason := "REFUSED"
+		if r.Reason == lifecycle.Superseded {
+			reason = "SUPERSEDED"
+		}
+		return kind{err: err, status: http.StatusConflict, reason: reason}
 	}
 	for _, k := range kinds {
 		if errors.Is(err, k.err) {
@@ -97,7 +101,9 @@ func (c *call) explain(err error) (kind, problem) {
 		return k, p
 	}
 	if r, is := errors.AsType[*lifecycle.Rejection](err); is {
-		p.Message = "The rules do not allow it: " + r.Detail + "."
+		if p.Message = "The rules do not allow it: " + r.Detail + "."; r.Reason == lifecycle.Superseded {
+			p.Message = "Another execution has taken over since you looked, " + r.Detail + ": look again."
+		}
 		return k, p
 	}
 	switch {

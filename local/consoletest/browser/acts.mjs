@@ -108,6 +108,25 @@ export async function acts(v, by = "local") {
     await acted(v, "resume:it is up again", by);
     await page.locator(".entry").nth(before + 1).waitFor(); // the wait has ended, and its step has run again
   });
+  await v.check("resume: by two at once, and pressed twice", async () => {
+    const id = await held("pay 60 EUR to Di");
+    const resume = () => page.getByRole("button", { name: "Resume…" }).click();
+    await resume();
+    // Somebody else is first.
+    await page.evaluate(async (task) => (await import("/console/http.js")).act(task, "resume", { note: "", generation: 1 }), id);
+    v.guard.expect(409);
+    await dialog.getByRole("button", { name: "Resume" }).click();
+    await dialog.getByRole("alert").getByText("Another execution has taken over since you looked").waitFor();
+    await dialog.getByRole("button", { name: "Not now" }).click();
+    await page.locator(".now", { hasText: "generation 2" }).waitFor();
+    await page.locator(".entry", { hasText: "held for an operator" }).nth(1).waitFor();
+    await resume();
+    await dialog.getByRole("button", { name: "Resume" }).dblclick();
+    await says("Execution 3 takes over.");
+    await acted(v, "resume:", by);
+    const done = await page.evaluate(async (task) => (await import("/console/http.js")).ask("tasks/" + task), id);
+    same([done.head.generation, done.acts.map((a) => [a.action, Boolean(a.refused)])], [3, [["resume", false], ["resume", false], ["resume", true], ["resume", false]]], "what was done");
+  });
   await v.check("replay", async () => {
     const hook = "/" + v.name.replaceAll(" ", "-");
     const id = await caller.send("say hello", { hook: v.receiver.url + hook });

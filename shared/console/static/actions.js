@@ -81,7 +81,7 @@ function resume(c) {
     title: "Resume the task?", verb: "Resume",
     intro: [el("p", {}, what), el("p", {}, "A new execution takes over under a higher generation, and a wait for another attempt ends now. What was committed is not done again. Where a deadline has passed, its outcome is committed instead.")],
     fields: noteField(),
-  }, (f) => ({ note: f.get("note") }));
+  }, (f) => ({ note: f.get("note"), generation: s.head.generation }));
 }
 
 function replay(c) {
@@ -129,7 +129,7 @@ function settle(c) {
       field("How it is known", el("input", { name: "note", required: true, maxlength: 500, autocomplete: "off" }), "The evidence: it stands with the effect."),
       !ended.includes(c.sheet.state) && el("label", { class: "check" }, el("input", { type: "checkbox", name: "resume", checked: true }), " Have the task go on now"),
     ],
-  }, (f) => ({ visit: of().visit, name: of().name, revision: of().revision, done: f.get("done") === "yes", result: f.get("done") === "yes" ? f.get("result") : "", note: f.get("note"), resume: f.get("resume") !== null }));
+  }, (f) => ({ visit: of().visit, name: of().name, revision: of().revision, done: f.get("done") === "yes", result: f.get("done") === "yes" ? f.get("result") : "", note: f.get("note"), resume: f.get("resume") !== null, generation: c.sheet.head.generation }));
 }
 
 // take downloads the export. That it was asked for is on record, in it too.
