@@ -70,7 +70,7 @@ type listing struct {
 	// Next is where the next page begins; empty: there is none.
 	Next string `json:"next,omitempty"`
 	// Looked is how many tasks were looked at for it. Short: the page is not full because
-	// that was the most; the next one goes on there.
+	// as much as may be was read for it; the next one goes on there.
 	Looked int  `json:"looked"`
 	Short  bool `json:"short,omitempty"`
 }
@@ -97,16 +97,16 @@ func (c *call) tasks() (any, error) {
 			}
 			return out, nil
 		}
-		full := len(out.Rows) == f.limit
-		if out.Short = !full && out.Looked >= c.Most; full || out.Short {
-			out.Next = writeCursor(last)
+		h := *next
+		r := c.row(h, now)
+		look := len(r.Stuck) == 0 && waits(h, now)
+		if full := len(out.Rows) == f.limit; full || out.Looked >= c.Most || look && looks == maxLooks {
+			out.Next, out.Short = writeCursor(last), !full
 			return out, nil
 		}
-		h := *next
 		out.Looked++
 		last = ledger.ListCursor{StatusAt: h.StatusAt, Task: h.Task}
-		r := c.row(h, now)
-		if len(r.Stuck) == 0 && waits(h, now) && looks < maxLooks {
+		if look {
 			looks++
 			effects, err := c.Authority.Ledger.EffectList(c.ctx(), h.Ref())
 			if err != nil {
@@ -253,9 +253,9 @@ func (f filter) queries(tenant string, now time.Time) []ledger.ListQuery {
 	return out
 }
 
-// maxEmpty is how many pages of the index may bring nothing to a question while the list is
-// answered: each may have passed many thousands of tasks.
-const maxEmpty = 2
+// maxSparse is how many pages of the index may not be full, though there are more, while a
+// question of the list is answered: each has passed many thousands of tasks.
+const maxSparse = 2
 
 // scan reads tasks in the order of the list, over several questions to the index.
 type scan struct {
@@ -268,7 +268,8 @@ type part struct {
 	query ledger.ListQuery // its After is how far the index was looked at
 	heads []lifecycle.Head
 	ended bool
-	empty int // pages that brought nothing
+	// sparse counts the pages that were not full, though there are more.
+	sparse int
 }
 
 func (c *call) scan(f filter, now time.Time) *scan {
@@ -283,8 +284,8 @@ func (c *call) scan(f filter, now time.Time) *scan {
 	return s
 }
 
-// next is the next task. There is none at the end; before it, when the index brought
-// nothing for too long, there is a place where another question goes on.
+// next is the next task. There is none at the end; before it, when the index brought too
+// little for too long, there is a place where another question goes on.
 func (s *scan) next(ctx context.Context) (h *lifecycle.Head, goOn *ledger.ListCursor, err error) {
 	var first *part
 	for i := range s.parts {
@@ -314,7 +315,7 @@ func (s *scan) next(ctx context.Context) (h *lifecycle.Head, goOn *ledger.ListCu
 
 // fill reads on where nothing is left.
 func (s *scan) fill(ctx context.Context, p *part) error {
-	for len(p.heads) == 0 && !p.ended && p.empty < maxEmpty {
+	for len(p.heads) == 0 && !p.ended && p.sparse < maxSparse {
 		page, err := s.ledger.List(ctx, p.query)
 		if err != nil {
 			return err
@@ -322,8 +323,8 @@ func (s *scan) fill(ctx context.Context, p *part) error {
 		if p.heads, p.ended = page.Heads, page.Next == nil; p.ended {
 			return nil
 		}
-		if p.query.After = page.Next; len(p.heads) == 0 {
-			p.empty++
+		if p.query.After = page.Next; len(p.heads) < p.query.Limit {
+			p.sparse++
 		}
 	}
 	return nil

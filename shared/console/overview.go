@@ -24,7 +24,9 @@ var ages = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.
 type summary struct {
 	At time.Time `json:"at"`
 	// Live counts tasks that have not ended. Partial: there are more than were looked at.
-	Live    int  `json:"live"`
+	Live int `json:"live"`
+	// Stuck counts what heads show. That a task waits for an effect that is held is none of
+	// it: the light of effects in doubt counts those.
 	Stuck   int  `json:"stuck"`
 	Partial bool `json:"partial,omitempty"`
 	// Versions are the agent versions with live tasks, and those that can run here.
@@ -144,7 +146,7 @@ func (c *call) rates(now time.Time) (rates, error) {
 		}
 	}
 	q := ledger.ListQuery{Tenant: c.who.Tenant, Since: from, Now: now, Limit: maxRows}
-	for looked, empty := 0, 0; ; {
+	for looked, sparse := 0, 0; ; {
 		page, err := c.Authority.Ledger.List(c.ctx(), q)
 		if err != nil {
 			return r, err
@@ -159,10 +161,10 @@ func (c *call) rates(now time.Time) (rates, error) {
 		if page.Next == nil {
 			return r, nil
 		}
-		if len(page.Heads) == 0 {
-			empty++
+		if len(page.Heads) < q.Limit {
+			sparse++
 		}
-		if looked >= c.Most || empty > maxEmpty {
+		if looked >= c.Most || sparse >= maxSparse {
 			r.Since = page.Next.StatusAt
 			return r, nil
 		}

@@ -47,6 +47,7 @@ export async function lists(v, tasks) {
   await v.check("tasks", async () => {
     await v.open("#/tasks", ".tasks tbody a");
     await page.locator(".versions a").first().waitFor();
+    await page.locator(".figures", { hasText: /[\d,]+ stuck, held effects apart/ }).waitFor();
     want((await page.locator(".tasks tbody tr").count()) === 100, "a page has 100 rows");
     await page.getByText(/^1–100 of [\d,]+$/).waitFor();
     await accessible(page);
@@ -245,6 +246,7 @@ export async function health(v) {
     want((await page.locator("figure svg.plot").count()) === 5, "five rates are plotted");
     want((await page.locator(".histogram").count()) === 4, "ages of four states are plotted");
     await page.getByRole("cell", { name: "not deployed" }).waitFor();
+    await page.getByText("Stuck without those that wait for a held effect").waitFor();
     await accessible(page);
     await v.kept("health", { fullPage: true });
     await red("Tasks past due").locator(".names a").first().click();

@@ -111,7 +111,7 @@ function figures(all) {
     one("accepted", "submitted", r.accepted), ["completed", "failed", "canceled", "rejected"].map((s) => one(s, s, r.ended[s])),
     el("p", { class: "soft wide" }, `How long the ${plural(all.live, "live task")} have been in their state${all.partial ? ", of those that were looked at" : ""}.`),
     Object.entries(all.ages).map(([state, values]) => el("figure", { class: "quarter" }, el("figcaption", {}, badge(state), el("span", { class: "soft" }, sum(values) === 0 ? "none" : "oldest " + coarse(since(all.oldest[state])))), histogram(values, all.bounds, state))),
-    el("figure", { class: "wide" }, el("figcaption", {}, el("b", {}, "Live tasks per agent version")), el("table", { class: "small" },
+    el("figure", { class: "wide" }, el("figcaption", {}, el("b", {}, "Live tasks per agent version"), el("span", { class: "soft" }, "Stuck without those that wait for a held effect: the light of effects in doubt has them.")), el("table", { class: "small" },
       el("thead", {}, el("tr", {}, ["Agent", "Live", "Stuck", "Oldest", "Here"].map((h) => el("th", { scope: "col" }, h)))),
       el("tbody", {}, all.versions.map((v) => el("tr", {}, el("td", {}, el("a", { href: "#/tasks?" + new URLSearchParams({ state: "live", agent: v.agent, version: v.version }) }, said(v.agent), "@" + v.version)), el("td", {}, count(v.live)), el("td", {}, count(v.stuck ?? 0)), el("td", {}, v.live ? coarse(since(v.oldest)) : "–"),
         el("td", {}, v.known ? (v.current ? "current" : v.live ? "kept for its tasks" : "may leave the catalog") : [glyph("warn"), "not deployed"])))))),

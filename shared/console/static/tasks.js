@@ -156,7 +156,7 @@ export function show({ main, query, say }) {
     } catch {
       return; // the list says what is wrong
     }
-    put(figures, el("strong", {}, count(all.live) + (all.partial ? "+" : "")), " live, ", el("strong", { class: all.stuck > 0 ? "warn" : undefined }, count(all.stuck)), " stuck");
+    put(figures, el("strong", {}, count(all.live) + (all.partial ? "+" : "")), " live, ", el("strong", { class: all.stuck > 0 ? "warn" : undefined }, count(all.stuck)), " stuck", el("span", { class: "soft" }, ", held effects apart"));
     put(versions, all.versions.map((v) => el("li", {}, el("a", { href: "#/tasks?" + new URLSearchParams({ state: "live", agent: v.agent, version: v.version }), class: v.known ? undefined : "warn", title: v.known ? undefined : "Nothing here can run this version" },
       !v.known && glyph("warn"), el("span", {}, said(v.agent), "@" + v.version), el("b", {}, count(v.live)), el("span", { class: "soft" }, v.live > 0 ? "live" : v.current ? "idle" : "may go")))));
     const chosen = JSON.stringify([wanted.get("agent") ?? "", wanted.get("version") ?? ""]);
