@@ -69,11 +69,11 @@ export async function watch(page, place) {
   return {
     // clean wants that nothing of it has happened but what was expected, and all of that.
     async clean() {
-      const end = Date.now() + 5000 * patience; // the browser may tell of an answer after the page has shown it
-      while (rest().missing.length > 0 && Date.now() < end) await page.waitForTimeout(20);
+      // The browser may tell of an answer after the page has shown it.
+      await until(() => rest().missing.length === 0).catch(() => {});
       const { odd, missing } = rest();
+      const all = [...odd, ...missing.map((one) => "nothing was said of what was provoked: " + one), ...(await page.evaluate(() => window.violations))];
       [seen.errors.length, seen.expected.length] = [0, 0];
-      const all = [...odd, ...missing.map((text) => "nothing was said of what was provoked: " + text), ...(await page.evaluate(() => window.violations))];
       want(all.length === 0, all.join("; "));
     },
     // expect is for what a check provokes: an answer with a status that is an error, or
@@ -82,6 +82,15 @@ export async function watch(page, place) {
       for (const one of what) seen.expected.push(typeof one === "number" ? `error: Failed to load resource: the server responded with a status of ${one} (${STATUS_CODES[one]})` : one);
     },
   };
+}
+
+// until waits for something that no page shows.
+export async function until(is, what) {
+  const end = Date.now() + 15000 * patience;
+  while (!(await is())) {
+    want(Date.now() < end, what);
+    await new Promise((done) => setTimeout(done, 20));
+  }
 }
 
 // still wants that nothing has moved since it was called last.

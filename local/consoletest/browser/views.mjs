@@ -1,6 +1,6 @@
 // Every view, as it is: seen, tried, held against axe, and kept as a picture.
 
-import { accessible, check, forget, patience, same, still, want } from "./check.mjs";
+import { accessible, check, forget, patience, same, still, until, want } from "./check.mjs";
 import { hostile, quarantined } from "./world.mjs";
 
 const tabNames = ["Pauses", "Effects", "Artifacts", "Webhooks", "Refused", "Operators", "Receipt", "Streams"];
@@ -282,6 +282,64 @@ export async function live(v, tasks) {
     same(await page.locator(".tasks tbody a").allTextContents(), before, "the rows");
     await page.getByRole("button", { name: /^Refresh/ }).click();
     await page.getByRole("link", { name: fresh }).waitFor();
+  });
+  // hold takes the requests for an address, for a check that answers them.
+  async function hold(path, run) {
+    const held = [];
+    try {
+      await page.route((url) => url.pathname === path, (route) => void held.push(route));
+      await run(held, (n) => until(() => held.length >= n, `${n} requests for ${path} were not made`));
+    } finally {
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+      await Promise.allSettled(held.map((route) => route.continue()));
+    }
+  }
+  await v.check("a server that is slow is asked one thing at a time", async () => {
+    await hold("/console/api/tasks/" + tasks.count, async (held, asked) => {
+      await page.goto(`${v.url}/console#/tasks/${tasks.count}`);
+      let seq = 0;
+      for (let i = 0; i < 4; i++) {
+        await asked(1);
+        let answer;
+        await until(async () => {
+          answer = await held[0].fetch();
+          return (await answer.json()).head.seq > seq;
+        }, "the task does not go on");
+        seq = (await answer.json()).head.seq + 4; // of each, the stream tells the page
+        same(held.length, 1, "questions that were open at once");
+        await held.shift().fulfill({ response: answer });
+      }
+    });
+    await page.locator(".entry").first().waitFor();
+  });
+  await v.check("pages are turned one at a time, and no answer comes behind a later one", async () => {
+    await v.open("#/tasks", ".tasks[aria-busy=false] tbody a");
+    await hold("/console/api/tasks", async (held, asked) => {
+      for (const key of ["n", "n", "p", "n"]) await page.keyboard.press(key);
+      await asked(1);
+      await Promise.all(held.splice(0).map((route) => route.continue()));
+      await page.getByText(/^101–200 of/).waitFor();
+      // The list asks what is new; before it is told, the page is read again.
+      await asked(1);
+      await page.keyboard.press("r");
+      await asked(2);
+      const [poll, load] = held.splice(0);
+      await load.continue();
+      await page.locator("#says").getByText("Refreshed.").waitFor();
+      const finished = page.waitForEvent("requestfinished", (r) => r === poll.request());
+      await poll.fulfill({ json: { rows: [] } });
+      await finished;
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+      same([await page.locator("tr.left").count(), await page.locator(".news").textContent()], [0, ""], "rows that are said to have moved on");
+      // A page that cannot be read is not the end.
+      v.guard.expect(503);
+      await page.keyboard.press("n");
+      await asked(1);
+      await held.pop().fulfill({ status: 503, json: { error: { reason: "UNAVAILABLE", message: "Not now." } } });
+      await page.locator(".tasks[aria-busy=false] .error").getByText("Not now.").waitFor();
+    });
+    await page.keyboard.press("p");
+    await page.getByText(/^101–200 of/).waitFor();
   });
 }
 

@@ -4,7 +4,7 @@
 import { el, put, said, write } from "./dom.js";
 import { coarse, count, plural, since, stamp } from "./format.js";
 import { badge, glyph } from "./glyph.js";
-import { ask } from "./http.js";
+import { ask, single } from "./http.js";
 import * as keys from "./keys.js";
 import { columns, histogram, spark } from "./plot.js";
 
@@ -21,7 +21,7 @@ export function show({ main, say }) {
   const cards = new Map();
   put(main, el("h1", {}, "Health"), gist, grid, el("h2", {}, "Tasks over time"), plots);
 
-  async function look() {
+  const look = single(async () => {
     try {
       const report = await ask("health", gone.signal);
       for (const l of report.lights) {
@@ -39,16 +39,16 @@ export function show({ main, say }) {
       if (err.name === "AbortError") return;
       put(gist, el("span", { class: "error" }, err.message));
     }
-  }
+  });
 
-  async function paint() {
+  const paint = single(async () => {
     try {
       const all = await ask("overview", gone.signal);
       put(plots, figures(all));
     } catch (err) {
       if (err.name !== "AbortError") put(plots, el("p", { class: "error" }, err.message));
     }
-  }
+  });
 
   keys.bind({ r: ["look again", () => Promise.all([look(), paint()]).then(() => say("Looked again."))] });
   look();

@@ -4,6 +4,7 @@
 import { heard } from "./format.js";
 
 const slot = "holdfast-key";
+const askTime = 60000; // a question that has no answer by then gets none
 let refused = () => {};
 
 // onRefused is told when a key is needed.
@@ -50,9 +51,23 @@ async function send(address, options) {
   throw new Failure(answer.status, said.reason ?? said.details?.[0]?.reason ?? "FAILED", said.message ?? "The server answered with " + answer.status + ".");
 }
 
+// single lets f run once at a time, so that what is shown comes in the order in which it
+// was asked for. Whoever calls meanwhile gets one more run, which begins when this one ends.
+export function single(f) {
+  let running = null;
+  let next = null;
+  const run = () => {
+    next = null;
+    running = f().finally(() => (running = null));
+    return running;
+  };
+  return () => next ?? (running === null ? run() : (next = running.then(run, run)));
+}
+
 // ask reads something of the console's.
 export async function ask(path, signal) {
-  const answer = await send("console/api/" + path, { headers: headers(), signal });
+  const bound = AbortSignal.timeout(askTime);
+  const answer = await send("console/api/" + path, { headers: headers(), signal: signal ? AbortSignal.any([signal, bound]) : bound });
   const out = await answer.json();
   if (out.at) heard(out.at);
   return out;

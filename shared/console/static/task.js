@@ -6,7 +6,7 @@ import { copyable, el, put, said, write } from "./dom.js";
 import * as actions from "./actions.js";
 import { coarse, count, digest, local, since, span, stamp, until } from "./format.js";
 import { badge, glyph } from "./glyph.js";
-import { ask, subscribe } from "./http.js";
+import { ask, single, subscribe } from "./http.js";
 import * as keys from "./keys.js";
 import { tabs } from "./panels.js";
 import { timeline } from "./timeline.js";
@@ -43,7 +43,7 @@ export function show({ main, session, say, query }, id) {
   };
 
   // look reads what is there now.
-  async function look() {
+  const look = single(async () => {
     try {
       const fresh = await ask("tasks/" + encodeURIComponent(id), gone.signal);
       await line.advance(id, fresh, gone.signal);
@@ -55,7 +55,7 @@ export function show({ main, session, say, query }, id) {
       status("not up to date: " + err.message);
       if (sheet === null) put(main, el("p", { class: "plain error", role: "alert" }, err.message), el("p", { class: "plain" }, el("a", { href: "#/tasks" }, "Back to the tasks")));
     }
-  }
+  });
 
   function paint(was) {
     if (was?.state !== sheet.state) put(state, badge(sheet.state));

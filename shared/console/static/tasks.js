@@ -4,7 +4,7 @@
 import { el, put, said, write } from "./dom.js";
 import { coarse, count, local, plural, since, stamp, until } from "./format.js";
 import { badge, glyph } from "./glyph.js";
-import { ask } from "./http.js";
+import { ask, single } from "./http.js";
 import * as keys from "./keys.js";
 
 const pollEvery = 5000;
@@ -26,6 +26,7 @@ export function show({ main, query, say }) {
   const pages = [{ after: "", before: 0 }]; // of the pages up to this one: where it begins, and how many rows came before
   let rows = new Map();
   let listed = { rows: [] };
+  let loads = 0; // begun; what was asked before the latest is about another page
 
   const select = (name, label, choices) => {
     const s = el("select", { id: "f-" + name }, choices.map(([v, text]) => el("option", { value: v }, text)));
@@ -76,7 +77,10 @@ export function show({ main, query, say }) {
     location.hash = "#/tasks" + (wanted.size > 0 ? "?" + wanted : "");
   }
 
+  const busy = () => table.getAttribute("aria-busy") === "true";
+
   function turn(by) {
+    if (busy()) return; // the page that is there is not the one that was asked for
     if (by > 0 && listed.next) pages.push({ after: listed.next, before: pages.at(-1).before + listed.rows.length });
     else if (by < 0 && pages.length > 1) pages.pop();
     else return;
@@ -91,17 +95,20 @@ export function show({ main, query, say }) {
     return "tasks?" + q;
   };
 
-  async function load() {
+  const load = single(async () => {
+    loads++;
     table.setAttribute("aria-busy", "true");
+    let failed = "";
     try {
       listed = await ask(question(), gone.signal);
     } catch (err) {
-      if (err.name !== "AbortError") put(body, el("tr", {}, el("td", { colspan: "8", class: "error" }, err.message)));
-      return;
+      if (err.name === "AbortError") return;
+      [listed, failed] = [{ rows: [] }, err.message];
     }
     rows = new Map(listed.rows.map((r) => [r.task, line(r)]));
     put(body, [...rows.values()].map((r) => r.node));
-    if (listed.rows.length === 0) put(body, el("tr", {}, el("td", { colspan: "8", class: "soft" }, listed.short ? "None so far; the next page looks on." : "No tasks.")));
+    if (failed) put(body, el("tr", {}, el("td", { colspan: "8", class: "error" }, failed)));
+    else if (listed.rows.length === 0) put(body, el("tr", {}, el("td", { colspan: "8", class: "soft" }, listed.short ? "None so far; the next page looks on." : "No tasks.")));
     table.setAttribute("aria-busy", "false");
     earlier.disabled = pages.length < 2;
     further.disabled = !listed.next;
@@ -109,28 +116,31 @@ export function show({ main, query, say }) {
     write(range, listed.rows.length === 0 ? "" : `${count(pages.at(-1).before + 1)}–${count(pages.at(-1).before + listed.rows.length)}`);
     total();
     performance.mark("listed");
-  }
+  });
 
   // total says how many there are, where the index can tell.
-  async function total() {
+  const total = single(async () => {
     if (["older", "due", "stuck"].some((k) => wanted.get(k)) || listed.rows.length === 0) return;
     try {
       const { total } = await ask("count?" + wanted, gone.signal);
-      write(range, range.textContent.split(" of ")[0] + " of " + count(total));
+      if (listed.rows.length > 0) write(range, range.textContent.split(" of ")[0] + " of " + count(total));
     } catch {
       // the page is there without it
     }
-  }
+  });
 
   // poll brings rows up to date. Their order stays as it was read.
-  async function poll() {
+  const poll = single(async () => {
+    if (busy()) return;
+    const of = loads;
     let fresh;
     try {
       fresh = await ask(question(), gone.signal);
     } catch (err) {
-      if (err.name !== "AbortError") write(news, "Not up to date: " + err.message);
+      if (err.name !== "AbortError" && of === loads) write(news, "Not up to date: " + err.message);
       return;
     }
+    if (of !== loads) return;
     const seen = new Set();
     let added = 0;
     for (const r of fresh.rows) {
@@ -147,9 +157,9 @@ export function show({ main, query, say }) {
     }
     const changes = [added > 0 && plural(added, "new one", "new ones"), moved > 0 && plural(moved, "that has moved on", "that have moved on")].filter(Boolean);
     write(news, changes.length > 0 ? "Refresh: " + changes.join(", ") : "");
-  }
+  });
 
-  async function overview() {
+  const overview = single(async () => {
     let all;
     try {
       all = await ask("overview", gone.signal);
@@ -169,7 +179,7 @@ export function show({ main, query, say }) {
     if (wanted.get("agent") && !choices.some(([v]) => v === chosen)) choices.push([chosen, wanted.get("agent") + (wanted.get("version") ? "@" + wanted.get("version") : "")]);
     put(agentBox, choices.map(([v, text]) => el("option", { value: v }, text)));
     agentBox.value = wanted.get("agent") ? chosen : "";
-  }
+  });
 
   const focusRow = (by) => {
     const links = [...body.querySelectorAll("a")];

@@ -4,7 +4,7 @@
 import { block, el, put, said, svg, write } from "./dom.js";
 import { bytes, clock, count, day, now, plural, span, stamp } from "./format.js";
 import { badge } from "./glyph.js";
-import { ask } from "./http.js";
+import { ask, single } from "./http.js";
 
 const page = 200;
 const ended = ["completed", "failed", "canceled", "rejected"];
@@ -16,6 +16,7 @@ export function timeline() {
   let visit = 0;
   let longest = 1;
   let drawn = "";
+  let latest = null; // sheet
 
   const strip = el("div", { class: "strip" });
   const gist = el("p", { class: "gist soft" });
@@ -30,10 +31,11 @@ export function timeline() {
 
   // advance reads what has come since.
   async function advance(id, sheet, signal) {
+    latest = sheet;
     if (lines.length === 0) {
       first = Math.max(0, sheet.head.seq - page);
       more.hidden = first === 0;
-      more.onclick = async () => {
+      more.onclick = single(async () => {
         const from = Math.max(0, first - page);
         const older = (await read(id, from, first - from, signal)).filter((l) => l.seq <= first);
         lines = [...older, ...lines];
@@ -45,8 +47,8 @@ export function timeline() {
         append(lines, null);
         scroller.scrollTop += list.scrollHeight - height;
         drawn = "";
-        paint(sheet);
-      };
+        paint(latest);
+      });
     }
     const bottom = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 40;
     for (let last = lines.at(-1)?.seq ?? first; last < sheet.head.seq; last = lines.at(-1).seq) {
