@@ -58,7 +58,7 @@ func connectionsOf(log io.Reader, ref lifecycle.Ref) (list []console.Connection,
 	lines := bufio.NewScanner(log)
 	for lines.Scan() {
 		var r api.Connection
-		if !bytes.Contains(lines.Bytes(), []byte(ref.Task)) || json.Unmarshal(lines.Bytes(), &r) != nil || r.Task != ref.Task {
+		if !bytes.Contains(lines.Bytes(), []byte(ref.Task)) || json.Unmarshal(lines.Bytes(), &r) != nil || r.Task != ref.Task || r.Tenant != ref.Tenant {
 			continue
 		}
 		i, known := at[r.ID]

@@ -16,9 +16,10 @@ import (
 func TestChurn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "connections.ndjson")
 	of := func(task string) lifecycle.Ref { return lifecycle.Ref{Tenant: Tenant, Task: a2a.TaskID(task)} }
-	record := func(id, event, task, rest string) string {
-		return fmt.Sprintf(`{"at":"2026-03-01T12:00:00Z","id":%q,"event":%q,"kind":"SubscribeToTask","task":%q,"from":1,"to":%s}`+"\n", id, event, task, rest)
+	in := func(tenant, id, event, task, rest string) string {
+		return fmt.Sprintf(`{"at":"2026-03-01T12:00:00Z","id":%q,"event":%q,"kind":"SubscribeToTask","tenant":%q,"task":%q,"from":1,"to":%s}`+"\n", id, event, tenant, task, rest)
 	}
+	record := func(id, event, task, rest string) string { return in(Tenant, id, event, task, rest) }
 	read := func(task string) (ids string, more bool) {
 		t.Helper()
 		list, more, err := Churn(path)(t.Context(), of(task))
@@ -33,7 +34,8 @@ func TestChurn(t *testing.T) {
 	if ids, more := read("t-1"); ids != "" || more {
 		t.Errorf("of no log: %q %v", ids, more)
 	}
-	log := record("a", "open", "t-1", "0") + record("b", "open", "t-2", "0") + record("c", "open", "t-1", "0") + record("a", "close", "t-1", `7,"reason":"terminal"`) + "{\"id\":\"t-1\n" + `{"at":`
+	// Another tenant may have a task of that name, and none of its streams are shown (I10).
+	log := in("other", "o", "open", "t-1", "0") + record("a", "open", "t-1", "0") + record("b", "open", "t-2", "0") + record("c", "open", "t-1", "0") + record("a", "close", "t-1", `7,"reason":"terminal"`) + "{\"id\":\"t-1\n" + `{"at":`
 	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -41,8 +41,8 @@ func TestScopes(t *testing.T) {
 				t.Errorf("%s: nobody is told what to bring", path)
 			}
 		}
-		if a := w.ask(http.MethodPost, path, `{}`); a.status != http.StatusMethodNotAllowed {
-			t.Errorf("posted to %s: %d", path, a.status)
+		if a := w.ask(http.MethodPost, path, `{}`); a.status != http.StatusMethodNotAllowed || a.header.Get("Allow") != http.MethodGet {
+			t.Errorf("posted to %s: %d, allowed is %q", path, a.status, a.header.Get("Allow"))
 		}
 	}
 	for path, body := range acts {
@@ -54,8 +54,8 @@ func TestScopes(t *testing.T) {
 				t.Errorf("%s as %s: %d %s", path, token, a.status, a.raw)
 			}
 		}
-		if a := w.ask(http.MethodGet, path, ""); a.status != http.StatusMethodNotAllowed {
-			t.Errorf("got %s: %d", path, a.status)
+		if a := w.ask(http.MethodGet, path, ""); a.status != http.StatusMethodNotAllowed || a.header.Get("Allow") != http.MethodPost {
+			t.Errorf("got %s: %d, allowed is %q", path, a.status, a.header.Get("Allow"))
 		}
 	}
 	if len(w.acts(task)) > 0 || len(w.entries(task)) != before {

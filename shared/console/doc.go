@@ -1,7 +1,7 @@
 // Package console is the operator's view of a tenant's tasks, and what an operator may
 // do about them: a page at /console, and the routes under /console/api that it asks.
 //
-// The page is static files in this binary: plain modules and one style sheet, no build
+// The page is static files in this binary: plain modules and style sheets, no build
 // step, nothing from elsewhere. The routes are the page's own and change with it; they
 // are no interface for others, who have GET /tasks/{id}/export and the ledger's routes.
 //

@@ -51,8 +51,8 @@ func readFiles() (map[string]file, error) {
 	return out, err
 }
 
-// contentPolicy lets a page do what the console's does and no more: its own modules, its own
-// style sheet, requests to where it comes from. Nothing that a task brings can become
+// contentPolicy lets a page do what the console's does and no more: its own modules and
+// style sheets, requests to where it comes from. Nothing that a task brings can become
 // markup or code: no inline script or style, no evaluation, no source of HTML.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"

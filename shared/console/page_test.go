@@ -54,7 +54,7 @@ func TestPage(t *testing.T) {
 	if a := w.ask(http.MethodGet, "/console/", "", nobody); a.header.Get("Location") != "../console" {
 		t.Errorf("sent to %q, which behind a stage would be another place", a.header.Get("Location"))
 	}
-	if a := w.ask(http.MethodPost, "/console", "x", nobody); a.status != http.StatusMethodNotAllowed {
+	if a := w.ask(http.MethodPost, "/console", "x", nobody); a.status != http.StatusMethodNotAllowed || a.header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("posted to the page: %d", a.status)
 	}
 }

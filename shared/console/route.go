@@ -41,6 +41,13 @@ type route struct {
 	acts bool
 }
 
+func (rt *route) method() string {
+	if rt.acts {
+		return http.MethodPost
+	}
+	return http.MethodGet
+}
+
 // Routes, by the path below /console/api. "*" stands for a name.
 var routes = map[string]*route{
 	"session":              {name: "session", scope: auth.OperatorRead, serve: (*call).session},
@@ -77,8 +84,9 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case rt == nil:
 		q.refuse(refuse(errNoRoute, "There is nothing at this address."))
 		return
-	case rt.acts && r.Method != http.MethodPost, !rt.acts && r.Method != http.MethodGet:
-		q.refuse(refuse(errMethod, "This address takes another method."))
+	case r.Method != rt.method():
+		w.Header().Set("Allow", rt.method()) // RFC 9110 section 15.5.6
+		q.refuse(refuse(errMethod, "This address takes %s.", rt.method()))
 		return
 	}
 	q.name = rt.name

@@ -171,6 +171,10 @@ export async function task(v, tasks) {
     v.guard.expect(404);
     await v.open("#/tasks/00000000-0000-7000-8000-000000000000", ".error");
     await page.getByText("There is no such task").waitFor();
+    v.guard.expect(404);
+    await v.open("#/health", ".plots figure");
+    await v.open("#/tasks/%", ".error"); // no escape that there is
+    await page.getByText("There is no such task").waitFor();
   });
 }
 

@@ -23,10 +23,19 @@ function say(text) {
   quiet = setTimeout(() => says.classList.remove("on"), 6000);
 }
 
+// decoded is a part of the address; one that somebody has mistyped is taken as it stands.
+function decoded(segment) {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
 // place is what the address says after the hash.
 function place() {
   const [path, query] = location.hash.slice(1).split("?");
-  const segments = path.split("/").filter(Boolean).map(decodeURIComponent);
+  const segments = path.split("/").filter(Boolean).map(decoded);
   return { view: segments[0] ?? "tasks", item: segments[1], query: new URLSearchParams(query ?? "") };
 }
 
