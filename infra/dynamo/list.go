@@ -21,7 +21,7 @@ const (
 	// goes on from there.
 	mostLooked = 20_000
 	// mostCounted is how many places Count looks at: about 2,500 read units, and what a
-	// caller waits for. Of more tasks the number is what was found until then.
+	// caller waits for. Of more tasks the number is what was found until then, and says so.
 	mostCounted = 100_000
 )
 
@@ -187,11 +187,11 @@ func latestFirst(a, b time.Time, x, y a2a.TaskID) int {
 
 // Count implements ledger.Index, up to mostCounted. Keys alone tell who is selected: no
 // head is read.
-func (l *Ledger) Count(ctx context.Context, q ledger.ListQuery) (int, error) {
+func (l *Ledger) Count(ctx context.Context, q ledger.ListQuery) (n ledger.Counted, err error) {
 	q.After, q.Limit = nil, 0
 	keys := l.scan(l.tables.Tasks, listSpan(q))
-	for n, looked := 0, 0; ; looked++ {
-		if looked == mostCounted {
+	for looked := 0; ; looked++ {
+		if n.More = looked == mostCounted; n.More {
 			return n, nil
 		}
 		h, more, err := keys.take(ctx)
@@ -200,10 +200,10 @@ func (l *Ledger) Count(ctx context.Context, q ledger.ListQuery) (int, error) {
 		}
 		place, err := parseStatus(h.place)
 		if err != nil {
-			return 0, err
+			return ledger.Counted{}, err
 		}
 		if place.selects(q) {
-			n++
+			n.Tasks++
 		}
 	}
 }

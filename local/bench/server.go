@@ -121,7 +121,7 @@ func serve(ctx context.Context, args []string) error {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		_ = json.NewEncoder(w).Encode(there - seen)
+		_ = json.NewEncoder(w).Encode(there.Tasks - seen.Tasks)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	fmt.Fprintf(os.Stdout, "http://%s\n", listener.Addr())

@@ -237,8 +237,8 @@ func TestMigrationOfEach(t *testing.T) {
 		l := open(t, dir, Options{NoSync: true})
 		wantSeq(t, l, c.Head.Ref(), 1)
 		created(t, l)
-		if n, err := l.Count(t.Context(), ledger.ListQuery{Tenant: "local", AgentVersion: c.Head.AgentVersion}); err != nil || n == 0 {
-			t.Errorf("version %d: %d tasks of agent version %d (%v)", version, n, c.Head.AgentVersion, err)
+		if n, err := l.Count(t.Context(), ledger.ListQuery{Tenant: "local", AgentVersion: c.Head.AgentVersion}); err != nil || n.Tasks == 0 {
+			t.Errorf("version %d: %d tasks of agent version %d (%v)", version, n.Tasks, c.Head.AgentVersion, err)
 		}
 		if err := l.PutEndpoint(t.Context(), c.Head.Ref(), ledger.Endpoint{ID: "one", URL: "https://example.com"}); err != nil {
 			t.Fatal(err)

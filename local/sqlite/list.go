@@ -30,7 +30,7 @@ func (l *Ledger) List(ctx context.Context, q ledger.ListQuery) (ledger.Page, err
 // Count implements ledger.Index. What is counted by agent and state alone is kept
 // count of, less what has expired and is not purged yet; a conversation's tasks, those of
 // an agent version, and the latest ones, are walked through in their index.
-func (l *Ledger) Count(ctx context.Context, q ledger.ListQuery) (int, error) {
+func (l *Ledger) Count(ctx context.Context, q ledger.ListQuery) (ledger.Counted, error) {
 	if q.ContextID != "" || q.AgentVersion != 0 || !q.Since.IsZero() {
 		where := filter(q)
 		return l.number(ctx, "SELECT count(*) FROM "+tasksFor(q)+" WHERE "+where.text(), where.args)
@@ -44,9 +44,9 @@ func (l *Ledger) Count(ctx context.Context, q ledger.ListQuery) (int, error) {
 	return l.number(ctx, sql, all.args)
 }
 
-func (l *Ledger) number(ctx context.Context, sql string, args []any) (n int, err error) {
+func (l *Ledger) number(ctx context.Context, sql string, args []any) (n ledger.Counted, err error) {
 	_, err = l.pool.queryRow(ctx, sql, func(row *sqlite3.Stmt) error {
-		n = row.ColumnInt(0)
+		n.Tasks = row.ColumnInt(0)
 		return nil
 	}, args...)
 	return n, err

@@ -194,7 +194,7 @@ func (w *world) count() int {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return n
+	return n.Tasks
 }
 
 // do runs a command on a task, as whoever holds its lease.

@@ -55,7 +55,7 @@ func (c *call) list(q request) (taskList, error) {
 		if err != nil {
 			return out, err
 		}
-		out.TotalSize = total
+		out.TotalSize = total.Tasks
 	} else {
 		token, err := c.readToken(q.pageToken, filter)
 		if err != nil {

@@ -129,17 +129,20 @@ func (c *call) count() (any, error) {
 	if f.older != 0 || f.due != 0 || f.stuck {
 		return nil, refuse(errInvalid, "Only states, agents, versions and contexts are counted.")
 	}
-	total := 0
+	var out struct {
+		Total int `json:"total"`
+		// More: the ledger counts no further, and there may be more.
+		More bool `json:"more,omitempty"`
+	}
 	for _, q := range f.queries(c.who.Tenant, c.Now()) {
 		n, err := c.Authority.Ledger.Count(c.ctx(), q)
 		if err != nil {
 			return nil, err
 		}
-		total += n
+		out.Total += n.Tasks
+		out.More = out.More || n.More
 	}
-	return struct {
-		Total int `json:"total"`
-	}{total}, nil
+	return out, nil
 }
 
 func (c *call) row(h lifecycle.Head, now time.Time) row {

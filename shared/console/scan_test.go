@@ -69,6 +69,36 @@ func TestListThin(t *testing.T) {
 	}
 }
 
+// lessCounting is an index that counts no further than to three.
+type lessCounting struct{ ledger.Ledger }
+
+// Count implements ledger.Index.
+func (l lessCounting) Count(ctx context.Context, q ledger.ListQuery) (ledger.Counted, error) {
+	n, err := l.Ledger.Count(ctx, q)
+	return ledger.Counted{Tasks: min(n.Tasks, 3), More: n.Tasks > 3}, err
+}
+
+// TestCountBounded: a number behind which the ledger stopped counting is said to be one.
+func TestCountBounded(t *testing.T) {
+	w := newWorld(t)
+	w.do(w.submit(), granted(1), asks("Which?"))
+	for range 5 {
+		w.submit()
+	}
+	w.config.Authority = &ledger.Authority{Ledger: lessCounting{w.memory}, Now: w.clock.Now, NewID: a2a.NewMessageID}
+	w.open()
+	type counted struct {
+		Total int
+		More  bool
+	}
+	for query, want := range map[string]counted{"": {3, true}, "state=input-required": {1, false}, "state=input-required,submitted": {4, true}, "state=live": {4, true}} {
+		var got counted
+		if w.read("count?"+query, &got); got != want {
+			t.Errorf("%q: %+v, want %+v", query, got, want)
+		}
+	}
+}
+
 // TestStuckLooks: a page reads the effects of so many tasks and no more, and the next one
 // goes on there: what is held behind them is found.
 func TestStuckLooks(t *testing.T) {

@@ -173,6 +173,12 @@ type Page struct {
 	Next  *ListCursor
 }
 
+// Counted is how many tasks there are. More: as many were counted, and there may be more.
+type Counted struct {
+	Tasks int
+	More  bool
+}
+
 // DueCursor is the last task of a page of due tasks.
 type DueCursor struct {
 	DueAt time.Time

@@ -132,7 +132,7 @@ type Index interface {
 	// may be short, or empty, and yet have a Next: an adapter bounds what one call reads.
 	List(ctx context.Context, q ListQuery) (Page, error)
 	// Count counts what List would give over all pages, or as far as the adapter counts.
-	Count(ctx context.Context, q ListQuery) (int, error)
+	Count(ctx context.Context, q ListQuery) (Counted, error)
 	// Due reads a page of tasks of all tenants whose DueAt is not after an instant,
 	// earliest first.
 	Due(ctx context.Context, before time.Time, after *DueCursor, limit int) (DuePage, error)

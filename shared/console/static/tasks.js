@@ -122,8 +122,8 @@ export function show({ main, query, say }) {
   const total = single(async () => {
     if (["older", "due", "stuck"].some((k) => wanted.get(k)) || listed.rows.length === 0) return;
     try {
-      const { total } = await ask("count?" + wanted, gone.signal);
-      if (listed.rows.length > 0) write(range, range.textContent.split(" of ")[0] + " of " + count(total));
+      const { total, more } = await ask("count?" + wanted, gone.signal);
+      if (listed.rows.length > 0) write(range, range.textContent.split(" of ")[0] + " of " + (more ? "at least " : "") + count(total));
     } catch {
       // the page is there without it
     }

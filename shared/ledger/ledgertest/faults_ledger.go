@@ -162,10 +162,10 @@ func (l *faultyLedger) List(ctx context.Context, q ledger.ListQuery) (ledger.Pag
 	return ask(ctx, l.faults, Call{Method: "List", Ref: lifecycle.Ref{Tenant: q.Tenant}}, []any{question, after}, func(ctx context.Context) (ledger.Page, error) { return l.inner.List(ctx, q) })
 }
 
-func (l *faultyLedger) Count(ctx context.Context, q ledger.ListQuery) (int, error) {
+func (l *faultyLedger) Count(ctx context.Context, q ledger.ListQuery) (ledger.Counted, error) {
 	question := q
 	question.After, question.Now = nil, time.Time{}
-	return ask(ctx, l.faults, Call{Method: "Count", Ref: lifecycle.Ref{Tenant: q.Tenant}}, question, func(ctx context.Context) (int, error) { return l.inner.Count(ctx, q) })
+	return ask(ctx, l.faults, Call{Method: "Count", Ref: lifecycle.Ref{Tenant: q.Tenant}}, question, func(ctx context.Context) (ledger.Counted, error) { return l.inner.Count(ctx, q) })
 }
 
 func (l *faultyLedger) Due(ctx context.Context, before time.Time, after *ledger.DueCursor, limit int) (ledger.DuePage, error) {

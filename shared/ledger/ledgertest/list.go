@@ -84,7 +84,7 @@ func (b *bench) wantList(what string, q ledger.ListQuery, want []lifecycle.Head)
 		if err != nil {
 			return err
 		}
-		return errors.Join(sameTasks(what, got, want), same(what+": the count", n, len(want)))
+		return errors.Join(sameTasks(what, got, want), same(what+": the count", n, ledger.Counted{Tasks: len(want)}))
 	}))
 }
 

@@ -26,9 +26,9 @@ func (m *Memory) List(ctx context.Context, q ledger.ListQuery) (ledger.Page, err
 }
 
 // Count implements ledger.Index.
-func (m *Memory) Count(ctx context.Context, q ledger.ListQuery) (int, error) {
+func (m *Memory) Count(ctx context.Context, q ledger.ListQuery) (ledger.Counted, error) {
 	heads, err := m.find(ctx, func(h lifecycle.Head) bool { return selects(q, h) }, func(lifecycle.Head, lifecycle.Head) int { return 0 })
-	return len(heads), err
+	return ledger.Counted{Tasks: len(heads)}, err
 }
 
 // Due implements ledger.Index.

@@ -182,7 +182,7 @@ func purgeAll(b *bench) {
 		if err != nil {
 			return err
 		}
-		return same("the count", n, 2)
+		return same("the count", n, ledger.Counted{Tasks: 2})
 	}))
 	b.want("a second purge", b.purge(b.ctx, gone), ledger.ErrNotFound)
 }
