@@ -103,8 +103,14 @@ func New[S any](name string, version int, steps ...Step[S]) *Agent {
 		panic(fmt.Sprintf("agent %q version %d: its state: %v", name, version, err))
 	}
 	for _, s := range steps {
-		if _, doubled := a.steps[s.Name]; doubled || !nameForm.MatchString(s.Name) || s.Run == nil {
-			panic(fmt.Sprintf("agent %q version %d: step %q needs a unique name of %s and a function", name, version, s.Name, nameForm))
+		if !nameForm.MatchString(s.Name) {
+			panic(fmt.Sprintf("agent %q version %d: %q is no name for a step, which is of the form %s", name, version, s.Name, nameForm))
+		}
+		if _, doubled := a.steps[s.Name]; doubled {
+			panic(fmt.Sprintf("agent %q version %d: two steps are named %s", name, version, s.Name))
+		}
+		if s.Run == nil {
+			panic(fmt.Sprintf("agent %q version %d: step %s has no function: Run is nil", name, version, s.Name))
 		}
 		if r := s.Retry; s.Timeout < 0 || r.First < 0 || r.Factor < 0 || r.Max < 0 || r.Attempts < 0 {
 			panic(fmt.Sprintf("agent %q version %d: step %q has a timeout or a retry below zero", name, version, s.Name))

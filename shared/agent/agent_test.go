@@ -73,25 +73,27 @@ func TestTableThatCouldNeverRunPanics(t *testing.T) {
 		name    string
 		version int
 		steps   []agent.Step[int]
+		says    string
 	}{
-		{"no name", "", 1, []agent.Step[int]{step}},
-		{"capitals", "Travel", 1, []agent.Step[int]{step}},
-		{"a slash", "a/b", 1, []agent.Step[int]{step}},
-		{"begins with a dot", ".a", 1, []agent.Step[int]{step}},
-		{"65 bytes", strings.Repeat("a", 65), 1, []agent.Step[int]{step}},
-		{"version 0", "travel", 0, []agent.Step[int]{step}},
-		{"no steps", "travel", 1, nil},
-		{"a step without a name", "travel", 1, []agent.Step[int]{with(func(s *agent.Step[int]) { s.Name = "" })}},
-		{"a step with a bad name", "travel", 1, []agent.Step[int]{with(func(s *agent.Step[int]) { s.Name = "Book it" })}},
-		{"a step without a function", "travel", 1, []agent.Step[int]{with(func(s *agent.Step[int]) { s.Run = nil })}},
-		{"a step twice", "travel", 1, []agent.Step[int]{step, step}},
-		{"a negative timeout", "travel", 1, []agent.Step[int]{with(func(s *agent.Step[int]) { s.Timeout = -1 })}},
-		{"negative attempts", "travel", 1, []agent.Step[int]{with(func(s *agent.Step[int]) { s.Retry.Attempts = -1 })}},
+		{"no name", "", 1, []agent.Step[int]{step}, `a name of`},
+		{"capitals", "Travel", 1, []agent.Step[int]{step}, `a name of`},
+		{"a slash", "a/b", 1, []agent.Step[int]{step}, `a name of`},
+		{"begins with a dot", ".a", 1, []agent.Step[int]{step}, `a name of`},
+		{"65 bytes", strings.Repeat("a", 65), 1, []agent.Step[int]{step}, `a name of`},
+		{"version 0", "travel", 0, []agent.Step[int]{step}, `a version from 1`},
+		{"no steps", "travel", 1, nil, `at least one step`},
+		{"a step without a name", "travel", 1, []agent.Step[int]{with(func(s *agent.Step[int]) { s.Name = "" })}, `"" is no name for a step`},
+		{"a step with a bad name", "travel", 1, []agent.Step[int]{with(func(s *agent.Step[int]) { s.Name = "Book it" })}, `"Book it" is no name for a step`},
+		{"a step without a function", "travel", 1, []agent.Step[int]{with(func(s *agent.Step[int]) { s.Run = nil })}, `step only has no function`},
+		{"a step twice", "travel", 1, []agent.Step[int]{step, step}, `two steps are named only`},
+		{"a negative timeout", "travel", 1, []agent.Step[int]{with(func(s *agent.Step[int]) { s.Timeout = -1 })}, `below zero`},
+		{"negative attempts", "travel", 1, []agent.Step[int]{with(func(s *agent.Step[int]) { s.Retry.Attempts = -1 })}, `below zero`},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			defer func() {
-				if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), fmt.Sprintf("agent %q", c.name)) {
-					t.Errorf("panic %v, want one that names the agent", p)
+				p := fmt.Sprint(recover())
+				if !strings.Contains(p, fmt.Sprintf("agent %q", c.name)) || !strings.Contains(p, c.says) {
+					t.Errorf("panic %q, want one that names the agent and says %q", p, c.says)
 				}
 			}()
 			agent.New(c.name, c.version, c.steps...)
