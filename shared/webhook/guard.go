@@ -27,7 +27,8 @@ var (
 	nat64 = ssrf.IPv6NAT64Prefix
 )
 
-// Guard decides whom we call: public addresses on port 443, with https. The lists of
+// Guard decides whom we call: public addresses on port 443, with https, and where
+// AllowHTTP says so with http on port 80. The lists of
 // what is not public are IANA's registries of special purposes, as package ssrf has
 // them: loopback, private, link-local with the clouds' metadata, shared, multicast,
 // reserved, documentation, tunnels, and IPv4 within IPv6.
@@ -35,7 +36,7 @@ type Guard struct {
 	// Allow are networks that are called all the same, on any port: receivers on one's
 	// own machine. Empty in production, where loopback has the runtime's own services.
 	Allow []netip.Prefix
-	// AllowHTTP lets http pass, on port 80.
+	// AllowHTTP lets http pass too: on port 80, and on any within Allow.
 	AllowHTTP bool
 	// Resolver looks names up; nil for the system's.
 	Resolver *net.Resolver
@@ -53,7 +54,7 @@ func (g Guard) CheckURL(address string) error {
 	case err != nil:
 		return refuse("not a URL") // url's error repeats it
 	case u.Scheme != "https" && (u.Scheme != "http" || !g.AllowHTTP):
-		return refuse("the scheme is not https")
+		return refuse("its scheme is none of those that are taken: %s", g.schemes())
 	case u.User != nil:
 		return refuse("a name or a password stands in it: use the authentication of the configuration")
 	case u.Fragment != "" || strings.Contains(address, "#"):
@@ -87,14 +88,31 @@ func (g Guard) checkHost(host string, port uint16) error {
 	case len(g.Allow) > 0:
 		return nil // the name may lead into an allowed network
 	case last == "localhost":
-		return refuse("the host is this machine")
+		return refuse("localhost is not public; " + howToAllow)
 	case !g.port(port):
-		return refuse("not on port 443")
+		return refuse("port %d is not called, but %s", port, g.ports())
 	}
 	return nil
 }
 
+// howToAllow is what the owner of a deployment can do about it.
+const howToAllow = "a local server calls the networks that its flag --webhook-networks names as well"
+
 func (g Guard) port(port uint16) bool { return port == 443 || g.AllowHTTP && port == 80 }
+
+func (g Guard) ports() string {
+	if g.AllowHTTP {
+		return "443 and 80"
+	}
+	return "443"
+}
+
+func (g Guard) schemes() string {
+	if g.AllowHTTP {
+		return "https and http"
+	}
+	return "https"
+}
 
 // check decides about an address as it would be dialled.
 func (g Guard) check(to netip.AddrPort) error {
@@ -108,8 +126,11 @@ func (g Guard) check(to netip.AddrPort) error {
 		b := ip.As16()
 		ip = netip.AddrFrom4([4]byte(b[12:]))
 	}
-	if !g.port(to.Port()) || public.SafeAddr(ip) != nil {
-		return refuse("%s is not public, or not on port 443", to)
+	switch {
+	case public.SafeAddr(ip) != nil:
+		return refuse("%s is not public; %s", to.Addr(), howToAllow)
+	case !g.port(to.Port()):
+		return refuse("port %d is not called, but %s", to.Port(), g.ports())
 	}
 	return nil
 }

@@ -112,6 +112,29 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
+// Each refusal has one cause, and says what would be taken.
+func TestRefusalsSayWhy(t *testing.T) {
+	local := webhook.Guard{Allow: loopback, AllowHTTP: true}
+	for _, c := range []struct {
+		guard         webhook.Guard
+		address, says string
+	}{
+		{webhook.Guard{}, "ftp://example.com/", "its scheme is none of those that are taken: https"},
+		{webhook.Guard{}, "http://example.com/", "its scheme is none of those that are taken: https"},
+		{local, "ftp://example.com/", "its scheme is none of those that are taken: https and http"},
+		{webhook.Guard{}, "https://10.1.2.3:8443/", "10.1.2.3 is not public; a local server calls the networks that its flag --webhook-networks names as well"},
+		{webhook.Guard{}, "https://localhost:8443/", "localhost is not public; a local server calls the networks that its flag --webhook-networks names as well"},
+		{local, "http://10.1.2.3/", "10.1.2.3 is not public; a local server calls the networks that its flag --webhook-networks names as well"},
+		{webhook.Guard{}, "https://8.8.8.8:8443/", "port 8443 is not called, but 443"},
+		{webhook.Guard{}, "https://example.com:80/", "port 80 is not called, but 443"},
+		{local, "http://8.8.8.8:8443/", "port 8443 is not called, but 443 and 80"},
+	} {
+		if err := c.guard.CheckURL(c.address); err == nil || err.Error() != webhook.ErrAddress.Error()+": "+c.says {
+			t.Errorf("%s: %v, want %q", c.address, err, c.says)
+		}
+	}
+}
+
 // The same addresses when they are dialled, whatever was checked before.
 func TestDial(t *testing.T) {
 	guard := webhook.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.77/32")}, AllowHTTP: true}
