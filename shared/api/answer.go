@@ -48,7 +48,7 @@ func (c *call) answer(result any) {
 		c.refuse(err)
 		return
 	}
-	c.write(http.StatusOK, b.Bytes())
+	c.write(http.StatusOK, b)
 }
 
 // frame appends a result in the frame of the binding, on one line.
@@ -75,13 +75,14 @@ func (c *call) openFrame(b *bytes.Buffer, member string) {
 	b.WriteString(`,"` + member + `":`)
 }
 
-// write sends a whole answer.
-func (c *call) write(status int, body []byte) {
+// write sends a whole answer. It ends with the one line feed that a terminal wants.
+func (c *call) write(status int, b *bytes.Buffer) {
+	b.WriteByte('\n')
 	h := c.w.Header()
 	h.Set("Content-Type", c.contentType())
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	c.w.WriteHeader(status)
-	_, _ = c.w.Write(body) // a caller that went away is none of ours
+	_, _ = c.w.Write(b.Bytes()) // a caller that went away is none of ours
 }
 
 // contentType is application/json on JSON-RPC (§9.1) and beside A2A, and
@@ -180,6 +181,7 @@ func (c *call) complain(k kind, st status, details []any) {
 		c.w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
+	b.Truncate(b.Len() - 1) // the encoder ends with a line feed
 	b.WriteByte('}')
 	switch code {
 	case http.StatusUnauthorized:
@@ -187,7 +189,7 @@ func (c *call) complain(k kind, st status, details []any) {
 	case http.StatusServiceUnavailable:
 		c.w.Header().Set("Retry-After", "1")
 	}
-	c.write(code, b.Bytes())
+	c.write(code, b)
 }
 
 // capital makes a sentence of an error's text.

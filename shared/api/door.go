@@ -101,7 +101,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	rt, at := c.find(r.URL.EscapedPath())
 	if rt == nil {
-		c.refuse(refuse(errRoute, "There is nothing at this address. The agent card is at /.well-known/agent-card.json."))
+		c.refuse(c.astray())
 		return
 	}
 	c.name, c.rpc, c.beside = rt.name, rt == routeRPC, rt.unversioned
@@ -266,6 +266,20 @@ func findPart(segments []string) (*route, address) {
 		return routeReplays, at
 	}
 	return nil, at
+}
+
+// maxCardsNamed bounds an answer: whoever serves more agents has a list of them.
+const maxCardsNamed = 20
+
+// astray is about an address at which there is nothing: often an agent's name is wrong.
+// It says where the cards are, which anybody may read.
+func (c *call) astray() error {
+	base := strings.TrimSuffix(c.BaseURL(c.r), "/")
+	var cards []string
+	for _, a := range c.Agents[:min(len(c.Agents), maxCardsNamed)] {
+		cards = append(cards, base+"/"+a.Name+"/.well-known/agent-card.json")
+	}
+	return refuse(errRoute, "There is nothing at this address. The agent card is at %s/.well-known/agent-card.json; the agents' own are at %s.", base, strings.Join(cards, ", "))
 }
 
 func (d *door) agentNamed(name string) *Agent {

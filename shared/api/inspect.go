@@ -200,9 +200,9 @@ func (c *call) serveLights(address) {
 
 // serveHealth says whether this process takes requests.
 func (c *call) serveHealth(address) {
-	code, body := http.StatusOK, `{"status":"ok"}`
+	code, body := http.StatusOK, `{"status":"ok"}`+"\n"
 	if c.Closing.Err() != nil {
-		code, body = http.StatusServiceUnavailable, `{"status":"stopping"}`
+		code, body = http.StatusServiceUnavailable, `{"status":"stopping"}`+"\n"
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", typeJSON)

@@ -73,7 +73,7 @@ func TestEffects(t *testing.T) {
 	c := w.client(t, false)
 	id := c.submit(message("m-1", "do it"))
 	effects := func() answer { return c.send(c.raw(t.Context(), "GET", "/tasks/"+id+"/effects", "")) }
-	if a := effects(); string(a.raw) != `{"task":"`+id+`","effects":[]}` {
+	if a := effects(); string(a.raw) != `{"task":"`+id+`","effects":[]}`+"\n" {
 		t.Errorf("%s", a.raw)
 	}
 	w.must(id, grant())
@@ -116,7 +116,7 @@ func TestLights(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+token)
 		return c.send(r)
 	}
-	if a := ask("acme/ann/operator:read"); a.status != 200 || string(a.raw) != `{"lights":"acme"}` || a.header.Get("Cache-Control") != "no-store" {
+	if a := ask("acme/ann/operator:read"); a.status != 200 || string(a.raw) != `{"lights":"acme"}`+"\n" || a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%d %s %v", a.status, a.raw, a.header)
 	}
 	if a := ask("acme/ann/caller"); a.status != 403 || a.err == nil {

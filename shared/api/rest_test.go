@@ -147,3 +147,57 @@ func TestSubscribeByGet(t *testing.T) {
 		t.Errorf("%s", a.raw)
 	}
 }
+
+// Whoever has an agent's name wrong learns where the cards are, and no more.
+func TestAddressWithNothingNamesTheCards(t *testing.T) {
+	w := newWorld(t)
+	c := w.client(t, false)
+	a := c.send(c.raw(t.Context(), http.MethodPost, "/acess-review/message:send", `{}`))
+	host := strings.TrimPrefix(c.base, "http://")
+	for _, agent := range []string{"", "/first", "/keyed"} {
+		if card := "http://" + host + agent + "/.well-known/agent-card.json"; a.status != http.StatusNotFound || !strings.Contains(string(a.raw), card) {
+			t.Errorf("%d %s, want %s in it", a.status, a.raw, card)
+		}
+	}
+	if strings.Contains(string(a.raw), "acess-review") {
+		t.Errorf("the answer repeats what was asked for: %s", a.raw)
+	}
+}
+
+// A body that is no JSON is answered with the byte at which it is wrong.
+func TestBodyThatIsNoJSONIsPointedAt(t *testing.T) {
+	both(t, nil, func(_ *world, c client) {
+		path := "/message:send"
+		if c.rpc {
+			path = "/rpc"
+		}
+		for _, tt := range []struct{ body, says string }{
+			{`{"message":{"messageId":"a",}}`, "byte 29"},
+			{`{"message":`, "ends too early, after byte 11"},
+			{"{\"a\":\"\u00e9\xff\"}", "byte 9 is not UTF-8"},
+			{`{} x`, "byte 4"},
+			{``, "empty"},
+		} {
+			a := c.send(c.raw(t.Context(), http.MethodPost, path, tt.body))
+			if a.err == nil || a.err.reason != "PARSE_ERROR" || !strings.Contains(string(a.raw), tt.says) {
+				t.Errorf("%q: %s, want %q", tt.body, a.raw, tt.says)
+			}
+		}
+	})
+}
+
+// An answer is one line, whether it is an error or not, and ends it.
+func TestAnswersAreOneLine(t *testing.T) {
+	both(t, nil, func(_ *world, c client) {
+		path, bad := "/tasks/none", "/tasks?pageSize=x"
+		if c.rpc {
+			path, bad = "/rpc", "/rpc"
+		}
+		for _, where := range []string{path, bad, "/nothing", "/healthz", "/.well-known/agent-card.json"} {
+			a := c.send(c.raw(t.Context(), http.MethodGet, where, ""))
+			if text := string(a.raw); !strings.HasSuffix(text, "\n") || strings.Count(text, "\n") != 1 {
+				t.Errorf("%s: %q", where, text)
+			}
+		}
+	})
+}

@@ -75,6 +75,9 @@ func TestCursors(t *testing.T) {
 		for _, cursor := range []string{"x", "-1", "1.5", "6", "99999999999999999999", "0x1", "1,2"} {
 			c.with("Last-Event-ID", cursor).refused("SubscribeToTask", object{"id": id}, "INVALID_PARAMS")
 		}
+		if p := c.with("Last-Event-ID", "6").refused("SubscribeToTask", object{"id": id}, "INVALID_PARAMS"); !strings.Contains(p.message, "last sequence is 5: leave it out to start anew") {
+			t.Errorf("beyond the end: %q", p.message)
+		}
 		for cursor, want := range map[string]int{"4": 1, "5": 0, "3": 1, "0": 4} {
 			s := c.with("Last-Event-ID", cursor).open("SubscribeToTask", object{"id": id})
 			s.must()

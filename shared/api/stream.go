@@ -146,7 +146,7 @@ func (c *call) within(id a2a.TaskID, k cursor) error {
 func reached(cursor, end uint64) error {
 	var r reader
 	if cursor > end {
-		r.wrong("Last-Event-ID", "is %d, but the task's last sequence is %d", cursor, end)
+		r.wrong("Last-Event-ID", "is %d, but the task's last sequence is %d: leave it out to start anew", cursor, end)
 	}
 	return r.err()
 }

@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
-)
-
-var (
-	errNotUTF8 = errors.New("the body is not UTF-8")
-	errNotJSON = errors.New("the body is not JSON")
 )
 
 // value is a piece of a document that was found to be valid JSON in UTF-8, without
@@ -18,15 +14,45 @@ var (
 // field is wrong; walking the document can, and reads it only once.
 type value []byte
 
-// document checks a whole body.
+// document checks a whole body. Its error says at which byte the body is wrong, counted
+// from 1, and shows nothing of it.
 func document(b []byte) (value, error) {
 	switch {
 	case !utf8.Valid(b):
-		return nil, errNotUTF8
+		return nil, fmt.Errorf("byte %d is not UTF-8", firstForeign(b))
 	case !json.Valid(b):
-		return nil, errNotJSON
+		return nil, misplaced(b)
 	}
 	return bytes.TrimSpace(b), nil
+}
+
+// misplaced says where a body stops being JSON.
+func misplaced(b []byte) error {
+	if len(b) == 0 {
+		return errors.New("it is empty")
+	}
+	var raw json.RawMessage
+	wrong, is := errors.AsType[*json.SyntaxError](json.Unmarshal(b, &raw))
+	switch {
+	case !is: // nested too deep, say
+		return errors.New("it cannot be read")
+	case strings.HasPrefix(wrong.Error(), "unexpected end"):
+		return fmt.Errorf("it ends too early, after byte %d", len(b))
+	}
+	return fmt.Errorf("it is wrong at byte %d", wrong.Offset)
+}
+
+// firstForeign is the place of the first byte that is not UTF-8, counted from 1.
+func firstForeign(b []byte) int {
+	at := 0
+	for at < len(b) {
+		r, size := utf8.DecodeRune(b[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return at + 1
 }
 
 func (v value) null() bool   { return len(v) == 0 || v[0] == 'n' }

@@ -170,5 +170,5 @@ func (c *call) send(status int, out any) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	c.w.WriteHeader(status)
-	_, _ = c.w.Write(body) // whoever went away is none of ours
+	_, _ = c.w.Write(append(body, '\n')) // whoever went away is none of ours
 }
