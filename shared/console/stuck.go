@@ -64,7 +64,7 @@ func (c *Console) trouble(h lifecycle.Head, now time.Time) (out []Trouble) {
 func heldOf(effects []lifecycle.Effect, h lifecycle.Head, now time.Time) (out []Trouble) {
 	for _, e := range effects {
 		if since, doubt := e.Doubtful(now); doubt && e.Policy == lifecycle.PolicyHold && !h.Terminal() {
-			out = append(out, Trouble{"effect-held", since, fmt.Sprintf("Effect %s is in doubt and held: ask the other side, and settle it.", e.Name)})
+			out = append(out, Trouble{"effect-held", since, fmt.Sprintf("Effect %s is in doubt and held: ask the other side, and settle it under Effects.", e.Name)})
 		}
 	}
 	return out

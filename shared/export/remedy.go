@@ -18,7 +18,7 @@ func Remedy(e lifecycle.Effect, ended bool, now time.Time) string {
 	case e.Out(now):
 		return "its caller may still be calling: look again at " + e.OutUntil().UTC().Format(time.RFC3339)
 	case ended:
-		return "in doubt, and the task has ended: ask the other side what became of this key, and settle it"
+		return "in doubt, and the task has ended: ask the other side what became of this key, and settle it in the console (the task, under Effects)"
 	}
 	switch e.Policy {
 	case lifecycle.PolicyRetry:
@@ -26,6 +26,6 @@ func Remedy(e lifecycle.Effect, ended bool, now time.Time) string {
 	case lifecycle.PolicyReconcile:
 		return "in doubt: its step asks the other side when it runs again"
 	default:
-		return "in doubt and held: an operator asks the other side what became of this key; the task waits"
+		return "in doubt and held: an operator asks the other side what became of this key, and settles it in the console (the task, under Effects); the task waits"
 	}
 }
