@@ -169,7 +169,7 @@ func TestReconcile(t *testing.T) {
 		t.Fatal(err)
 	}
 	has(t, out, "5 effects, of which 2 done, 1 failed, 1 in doubt, 1 intended", "T-42:2:archive", "policy reconcile", "evidence: own call", "never called again",
-		"T-42:2:lock", "nothing: its call said that it did nothing", "T-42:2:notify", "ask the other side what became of this key", "T-42:2:read", `{"grants":40,"note":"<all>"}`, "T-42:3:publish", "in doubt, and the task has ended")
+		"T-42:2:lock", "nothing: its call said that it did nothing", "T-42:2:notify", "ask the other side what became of this key", "T-42:2:read", `{"grants":40,"note":"<all>"}`, "T-42:3:publish", "in doubt, and the task has ended", "settle it in the console (the task, under Effects)")
 	if _, _, err := played(t, "reconcile", "--file", changed(t, `"scope":"operator"`, `"scope":"caller"`)); err == nil || !strings.Contains(err.Error(), "effects are for operators") {
 		t.Errorf("a caller's export: %v", err)
 	}
@@ -235,7 +235,7 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	var compact bytes.Buffer
-	if out, _, err := played(t, "replay", file); err != nil || json.Unmarshal([]byte(out), &again) != nil || json.Compact(&compact, again.Task) != nil || compact.String() != now {
+	if out, _, err := played(t, "replay", file); err != nil || json.Unmarshal([]byte(out), &again) != nil || json.Compact(&compact, again.Task) != nil || compact.String()+"\n" != now {
 		t.Errorf("replayed as\n%s\nGetTask says\n%s (%v)", compact.String(), now, err)
 	}
 	for _, args := range []string{"show " + task + " --data " + data, "reconcile --server " + p.url + " " + task, "show --server " + p.url + " " + another, "show --data " + data + " --agent scan " + another} {

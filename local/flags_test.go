@@ -37,7 +37,10 @@ func TestParseServe(t *testing.T) {
 			_, err := s.policies.Find("gold@3")
 			return err == nil && s.outside[0].Policy() == "gold@3" && s.outside[0].Name() == "scan"
 		}},
-		"no policy":   {"--outside scan", "", func(s settings) bool { return s.outside[0].Policy() == "" }},
+		"no policy": {"--outside scan", "", func(s settings) bool { return s.outside[0].Policy() == "" }},
+		"the addresses beside": {"--systems-addr 127.0.0.1:1 --receiver-addr 127.0.0.1:2", "", func(s settings) bool {
+			return s.systemsURL == "http://127.0.0.1:1" && s.systemsAddr == "127.0.0.1:1" && s.receiverAddr == "127.0.0.1:2"
+		}},
 		"the systems": {"--systems --systems-url http://x", "", func(s settings) bool { return s.systems && s.systemsURL == "http://x" }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,6 +67,8 @@ func TestParseServeRefuses(t *testing.T) {
 		"a private address":     {"--addr 192.168.1.4:8080", loopback},
 		"no port":               {"--addr 127.0.0.1", loopback},
 		"nothing":               {"--addr=", loopback},
+		"the systems for all":   {"--systems-addr :80", "--systems-addr: without authentication"},
+		"the receiver for all":  {"--receiver-addr 0.0.0.0:80", "--receiver-addr: without authentication"},
 		"a slow renewal":        {"--lease 10s --renewal 6s", "--renewal 6s must be at most half of --lease 10s"},
 		"no renewal":            {"--renewal 0s", "--renewal 0s must be at most half"},
 		"a negative renewal":    {"--renewal -1s", "--renewal -1s must be at most half"},

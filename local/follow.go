@@ -125,5 +125,8 @@ func (p pursuit) showPause(ctx context.Context, out io.Writer) {
 	for line := range strings.Lines(watch.Text(t.Status.Message)) {
 		_, _ = fmt.Fprintf(out, "        %s\n", strings.TrimRight(line, " \n"))
 	}
-	_, _ = fmt.Fprintf(out, "        (waiting for a reply to pause %d)\n", watch.Pause(t))
+	_, _ = fmt.Fprintf(out, "        (waiting for a reply to pause %d; to give it, put it in the place of YOUR ANSWER)\n", watch.Pause(t))
+	if line, err := p.client.Answer(t, "YOUR ANSWER"); err == nil {
+		_, _ = fmt.Fprintf(out, "        %s\n", line)
+	}
 }

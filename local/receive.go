@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -53,7 +52,7 @@ func receive(ctx context.Context, args []string, out, logs io.Writer) error {
 	if *list {
 		return listTaken(inbox, out)
 	}
-	r := receiving{addr: *addr, server: *server, token: os.Getenv("HOLDFAST_WEBHOOK_TOKEN"), fail: *fail, inbox: inbox, json: *asJSON}
+	r := receiving{addr: *addr, advice: "choose another address with --addr", server: *server, token: os.Getenv("HOLDFAST_WEBHOOK_TOKEN"), fail: *fail, inbox: inbox, json: *asJSON}
 	stop, err := r.start(ctx, out)
 	if err != nil {
 		return err
@@ -80,8 +79,10 @@ func listTaken(inbox *receiver.Inbox, out io.Writer) error {
 // receiving is a receiver to be started.
 type receiving struct {
 	addr, server, token, fail string
-	inbox                     *receiver.Inbox
-	json                      bool
+	// advice is for an address that cannot be had.
+	advice string
+	inbox  *receiver.Inbox
+	json   bool
 }
 
 // start serves until stop is called.
@@ -103,9 +104,9 @@ func (r receiving) start(ctx context.Context, out io.Writer) (stop func(), err e
 	if _, err := handler.Fail(r.fail); err != nil {
 		return nil, fmt.Errorf("--fail: %w", err)
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", r.addr)
+	listener, err := listen(ctx, "the receiver of webhooks", r.addr, r.advice)
 	if err != nil {
-		return nil, fmt.Errorf("the receiver of webhooks: %w", err)
+		return nil, err
 	}
 	server := &http.Server{Handler: loopbackOnly(handler), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second}
 	ended := make(chan struct{})
@@ -128,12 +129,12 @@ func (r receiving) start(ctx context.Context, out io.Writer) (stop func(), err e
 
 // startReceiver is the receiver of serve --receiver, which takes what this same server
 // sends.
-func startReceiver(ctx context.Context, path, server string, out io.Writer) (stop func(), err error) {
+func startReceiver(ctx context.Context, addr, path, server string, out io.Writer) (stop func(), err error) {
 	inbox, err := receiver.OpenInbox(path)
 	if err != nil {
 		return nil, err
 	}
-	end, err := receiving{addr: defaultReceiverAddr, server: server, inbox: inbox}.start(ctx, out)
+	end, err := receiving{addr: addr, advice: "choose another address with --receiver-addr, or leave --receiver out", server: server, inbox: inbox}.start(ctx, out)
 	if err != nil {
 		return nil, errors.Join(err, inbox.Close())
 	}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -35,13 +34,15 @@ const stopTime = 10 * time.Second
 
 // settings are the flags of serve, read once.
 type settings struct {
-	addr       string
-	data       string
-	systems    bool
-	systemsURL string
-	receiver   bool
-	dynamoDB   string
-	timing     node.Timing
+	addr         string
+	data         string
+	systems      bool
+	systemsAddr  string
+	systemsURL   string
+	receiver     bool
+	receiverAddr string
+	dynamoDB     string
+	timing       node.Timing
 	// networks are called by webhooks besides public addresses.
 	networks []netip.Prefix
 	// outside are agents that are served from outside.
@@ -64,9 +65,11 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 	f.SetOutput(logs)
 	f.StringVar(&s.addr, "addr", "127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address to serve on; loopback only, for there is no authentication")
 	f.StringVar(&s.data, "data", ".holdfast", "folder of the ledger and the blobs")
-	f.BoolVar(&s.systems, "systems", false, "also serve the systems of the worked example, on 127.0.0.1:8090")
-	f.BoolVar(&s.receiver, "receiver", false, "also take webhooks, on "+defaultReceiverAddr+", and print what they are")
-	f.StringVar(&s.systemsURL, "systems-url", "http://"+defaultSystemsAddr, "where the systems of the worked example are")
+	f.BoolVar(&s.systems, "systems", false, "also serve the systems of the worked example")
+	f.StringVar(&s.systemsAddr, "systems-addr", defaultSystemsAddr, "with --systems, the address to serve them on")
+	f.StringVar(&s.systemsURL, "systems-url", "", "where the systems of the worked example are (default at --systems-addr)")
+	f.BoolVar(&s.receiver, "receiver", false, "also take webhooks, and print what they are")
+	f.StringVar(&s.receiverAddr, "receiver-addr", defaultReceiverAddr, "with --receiver, the address to take them on")
 	f.StringVar(&s.dynamoDB, "dynamodb-endpoint", os.Getenv("DYNAMODB_ENDPOINT"), "keep tasks on a DynamoDB-compatible server instead of the data folder, such as http://127.0.0.1:8000")
 	f.Func("webhook-networks", "networks that webhooks may lead to besides public addresses (default this machine's, 127.0.0.0/8,::1/128)", func(text string) (err error) {
 		s.networks, err = parseNetworks(text)
@@ -96,9 +99,12 @@ func parseServe(args []string, logs io.Writer) (settings, error) {
 	if err := f.Parse(args); err != nil {
 		return s, usage(err)
 	}
+	s.systemsURL = cmp.Or(s.systemsURL, "http://"+s.systemsAddr)
 	var problems []error
-	if _, err := auth.NewLoopback(s.addr, node.Tenant); err != nil {
-		problems = append(problems, fmt.Errorf("--addr: %w", err))
+	for _, at := range [][2]string{{"--addr", s.addr}, {"--systems-addr", s.systemsAddr}, {"--receiver-addr", s.receiverAddr}} {
+		if _, err := auth.NewLoopback(at[1], node.Tenant); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", at[0], err))
+		}
 	}
 	if _, err := verifier(s.issuers, time.Now); err != nil {
 		problems = append(problems, err)
@@ -185,19 +191,19 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.addr)
+	listener, err := listen(ctx, "the server", s.addr, "choose another port with HOLDFAST_PORT, or another address with --addr")
 	if err != nil {
 		return err
 	}
 	if s.systems {
-		stopSystems, err := startSystems(defaultSystemsAddr, events.AccessReviewCSV, out)
+		stopSystems, err := startSystems(s.systemsAddr, events.AccessReviewCSV, "choose another address with --systems-addr, or leave --systems out", out)
 		if err != nil {
 			return errors.Join(err, listener.Close())
 		}
 		defer stopSystems()
 	}
 	if s.receiver {
-		stopReceiver, err := startReceiver(ctx, filepath.Join(s.data, receivedFile), "http://"+listener.Addr().String(), out)
+		stopReceiver, err := startReceiver(ctx, s.receiverAddr, filepath.Join(s.data, receivedFile), "http://"+listener.Addr().String(), out)
 		if err != nil {
 			return errors.Join(err, listener.Close())
 		}
@@ -206,7 +212,8 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 	if err := n.Start(); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	fmt.Fprintf(out, "holdfast serves %v on http://%s, %s\n", agents.Names(), listener.Addr(), store.where)
+	fmt.Fprintf(out, "holdfast serves %v on http://%s, %s, process %d\n", agents.Names(), listener.Addr(), store.where, os.Getpid())
+	fmt.Fprintf(out, "the console is at http://%s/console\n", listener.Addr())
 	n.Handler = loopbackOnly(n.Handler)
 	return n.Serve(ctx, listener, stopTime)
 }

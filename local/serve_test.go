@@ -120,8 +120,14 @@ func TestServeWithoutItsPort(t *testing.T) {
 	first := launch(ctx, t, "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir())
 	taken := strings.TrimPrefix(first.url, "http://")
 	err := run(t.Context(), []string{"serve", "--addr", taken, "--data", t.TempDir()}, io.Discard, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), taken) || exitCode(err) != 1 {
-		t.Errorf("error %v, want one that names %s", err, taken)
+	if err == nil || !strings.Contains(err.Error(), taken) || !strings.Contains(err.Error(), "HOLDFAST_PORT") || !strings.Contains(err.Error(), "--addr") || exitCode(err) != 1 {
+		t.Errorf("error %v, want one that names %s, and what chooses another", err, taken)
+	}
+	for _, beside := range []string{"systems", "receiver"} {
+		err := run(t.Context(), []string{"serve", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--" + beside, "--" + beside + "-addr", taken}, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), taken) || !strings.Contains(err.Error(), "--"+beside+"-addr, or leave --"+beside+" out") {
+			t.Errorf("%s: error %v, want one that names %s, and what moves it or turns it off", beside, err, taken)
+		}
 	}
 	stop()
 	if err := first.wait(); err != nil {

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -36,7 +35,7 @@ func serveSystems(ctx context.Context, args []string, out, logs io.Writer) error
 			return err
 		}
 	}
-	stop, err := startSystems(*addr, grants, out)
+	stop, err := startSystems(*addr, grants, "choose another address with --addr", out)
 	if err != nil {
 		return err
 	}
@@ -45,15 +44,16 @@ func serveSystems(ctx context.Context, args []string, out, logs io.Writer) error
 	return nil
 }
 
-// startSystems serves until stop is called.
-func startSystems(addr string, grants []byte, out io.Writer) (stop func(), err error) {
+// startSystems serves until stop is called. The advice is for an address that cannot be
+// had.
+func startSystems(addr string, grants []byte, advice string, out io.Writer) (stop func(), err error) {
 	handler, err := systems.New(grants)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
+	listener, err := listen(context.Background(), "the systems of the worked example", addr, advice)
 	if err != nil {
-		return nil, fmt.Errorf("the systems of the worked example: %w", err)
+		return nil, err
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan struct{})

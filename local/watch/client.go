@@ -112,11 +112,7 @@ func (c Client) get(ctx context.Context, task a2a.TaskID, verb, accept string, h
 	if task == "" {
 		return nil, fmt.Errorf("%w: it needs a task ID", errRequest)
 	}
-	address := strings.TrimRight(c.BaseURL, "/")
-	if c.Agent != "" {
-		address += "/" + url.PathEscape(c.Agent)
-	}
-	address += "/tasks/" + url.PathEscape(string(task)) + verb
+	address := c.agentURL() + "/tasks/" + url.PathEscape(string(task)) + verb
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errRequest, err)
@@ -136,6 +132,15 @@ func (c Client) get(ctx context.Context, task a2a.TaskID, verb, accept string, h
 		return nil, readRefusal(resp)
 	}
 	return resp, nil
+}
+
+// agentURL is the address of the agent.
+func (c Client) agentURL() string {
+	address := strings.TrimRight(c.BaseURL, "/")
+	if c.Agent != "" {
+		address += "/" + url.PathEscape(c.Agent)
+	}
+	return address
 }
 
 // subscribe opens a stream behind a sequence. The caller closes the body.
