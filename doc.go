@@ -1,9 +1,9 @@
 // Package holdfast is the root of a tree of packages; it holds no code itself.
 //
 // Holdfast puts an agent on the A2A 1.0 protocol so that its tasks survive dropped
-// connections, dead processes and pauses of days, and so that no disorder makes
-// the same work happen twice. The ledger is the only source of truth about a task:
-// whatever was committed survives, whatever was not is done again.
+// connections, dead processes and pauses of days, and so that no disorder does again
+// what was committed. The ledger is the only source of truth about a task: whatever
+// was committed survives, whatever was not is done again.
 //
 // Where to start:
 //

@@ -84,7 +84,7 @@ func (n *names) used(name string) {
 	n.seen[name] = true
 }
 
-// Effect makes an outside call that runs once. The name is unique within the
+// Effect makes an outside call and records its result. The name is unique within the
 // step; reruns of the step find the recorded result and do not call again. The
 // key is the same for every attempt: hand it to the other side, so that it
 // recognises a repetition.
