@@ -77,8 +77,10 @@ func (w *world) judgeLights() {
 	}
 }
 
-// troubles counts what stands of what is a state and was told of.
+// troubles counts what stands of what is a state and was told of; where nothing was done to
+// anybody, everything was.
 func (w *world) troubles(ctx context.Context, now time.Time) map[health.ID]float64 {
+	calm := w.storm.rate == 0 && len(w.storm.outages) == 0
 	doubts, lost := 0.0, 0.0
 	for _, ref := range w.witness.tasks() {
 		w.witness.mu.Lock()
@@ -87,13 +89,13 @@ func (w *world) troubles(ctx context.Context, now time.Time) map[health.ID]float
 		effects, _ := w.witness.EffectList(ctx, ref)
 		for _, e := range effects {
 			since, is := e.Doubtful(now)
-			if is && (e.Policy == lifecycle.PolicyHold || now.Sub(since) >= 5*time.Minute) && toldOfDoubt {
+			if is && (e.Policy == lifecycle.PolicyHold || now.Sub(since) >= 5*time.Minute) && (calm || toldOfDoubt) {
 				doubts++
 			}
 		}
 		endpoints, _ := w.witness.EndpointList(ctx, ref)
 		for _, e := range endpoints {
-			if e.Delivery.State == ledger.DeliveryGivenUp && toldOfLoss {
+			if e.Delivery.State == ledger.DeliveryGivenUp && (calm || toldOfLoss) {
 				lost++
 			}
 		}
