@@ -10,6 +10,7 @@ SOAK_FLAGS  ?=
 DEMO_FLAGS  ?=
 WEBHOOKS_FLAGS ?=
 ALARMS_FLAGS ?=
+CONSOLE_FLAGS ?=
 SEEDS       ?= 2000
 SEED        ?= 0
 
@@ -50,6 +51,7 @@ check: lint check-test race ## what CI runs: lint, test, race, then everything e
 	$(MAKE) conformance
 	$(MAKE) openapi
 	$(MAKE) interop
+	$(MAKE) console-test CONSOLE_FLAGS="--only '1280 light' --patience 3"
 	$(MAKE) template
 	$(MAKE) cost
 	$(MAKE) integration
@@ -167,8 +169,8 @@ openapi: ## a fuzzer of other people's (schemathesis) against a running server, 
 interop: ## the golden traces through the JavaScript SDK, and the official clients against a running server; installs what it needs
 	go run ./local/interop
 
-console-test: ## the console in a headless Chromium: every view and action, two widths, both themes, axe; installs what it needs
-	go run ./local/consoletest
+console-test: ## the console in a headless Chromium: every view and action, two widths, both themes, axe (CONSOLE_FLAGS); installs what it needs
+	go run ./local/consoletest $(CONSOLE_FLAGS)
 
 clean: ## remove what was built; keeps .holdfast, where your tasks are
 	rm -rf dist

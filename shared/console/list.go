@@ -38,8 +38,10 @@ type filter struct {
 	older   time.Duration // at least so long in its state
 	due     time.Duration // an answer is due at most so long from now
 	stuck   bool
-	after   *ledger.ListCursor
-	limit   int
+	// submitter is the hash of who submitted the task, as its row has it.
+	submitter string
+	after     *ledger.ListCursor
+	limit     int
 }
 
 // row is a task in the list.
@@ -48,6 +50,7 @@ type row struct {
 	ContextID    string     `json:"contextId"`
 	Agent        string     `json:"agent"`
 	AgentVersion int        `json:"agentVersion"`
+	Submitter    string     `json:"submitter,omitempty"`
 	State        string     `json:"state"`
 	StatusAt     time.Time  `json:"statusAt"`
 	AcceptedAt   time.Time  `json:"acceptedAt"`
@@ -126,7 +129,7 @@ func (c *call) count() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.older != 0 || f.due != 0 || f.stuck {
+	if f.older != 0 || f.due != 0 || f.stuck || f.submitter != "" {
 		return nil, refuse(errInvalid, "Only states, agents, versions and contexts are counted.")
 	}
 	var out struct {
@@ -147,7 +150,7 @@ func (c *call) count() (any, error) {
 
 func (c *call) row(h lifecycle.Head, now time.Time) row {
 	r := row{
-		Task: h.Task, ContextID: h.ContextID, Agent: h.Agent, AgentVersion: h.AgentVersion, State: short(h.State), StatusAt: h.StatusAt, AcceptedAt: h.AcceptedAt,
+		Task: h.Task, ContextID: h.ContextID, Agent: h.Agent, AgentVersion: h.AgentVersion, Submitter: h.Principal, State: short(h.State), StatusAt: h.StatusAt, AcceptedAt: h.AcceptedAt,
 		Step: h.Step, Attempt: h.Attempt, Seq: h.Seq, Fence: h.Fence, Holder: h.Holder, LeaseUntil: h.LeaseUntil, Canceling: h.Cancel != nil, Stuck: c.trouble(h, now),
 	}
 	if h.NextAt.After(now) {
@@ -165,7 +168,7 @@ func short(s a2a.TaskState) string {
 }
 
 func readFilter(values url.Values) (f filter, err error) {
-	f = filter{agent: values.Get("agent"), context: values.Get("context"), stuck: values.Get("stuck") != "", limit: defaultRows}
+	f = filter{agent: values.Get("agent"), context: values.Get("context"), submitter: values.Get("submitter"), stuck: values.Get("stuck") != "", limit: defaultRows}
 	for name := range strings.FieldsFuncSeq(values.Get("state"), func(r rune) bool { return r == ',' }) {
 		if name == "live" {
 			f.states = append(f.states, live...)
@@ -226,7 +229,7 @@ func readCursor(text string) (*ledger.ListCursor, error) {
 
 // picks is what no index tells.
 func (f filter) picks(r row, now time.Time) bool {
-	return (!f.stuck || len(r.Stuck) > 0) && (f.due == 0 || !r.Deadline.IsZero() && r.Deadline.Sub(now) <= f.due)
+	return (!f.stuck || len(r.Stuck) > 0) && (f.submitter == "" || r.Submitter == f.submitter) && (f.due == 0 || !r.Deadline.IsZero() && r.Deadline.Sub(now) <= f.due)
 }
 
 // queries are the questions to the index: one for each state, or one for all.

@@ -57,7 +57,7 @@ func (w *world) crowd() []lifecycle.Head {
 		t := w.submit(func(s *lifecycle.Submit) {
 			s.ContextID, s.AgentVersion = fmt.Sprintf("context-%d", i%5), 1+i%3
 			if i%7 == 0 {
-				s.Agent, s.AgentVersion = "field", 1
+				s.Agent, s.AgentVersion, s.Principal = "field", 1, "abc"
 			}
 		})
 		switch i % 6 {
@@ -85,8 +85,8 @@ func (w *world) crowd() []lifecycle.Head {
 }
 
 // TestList: the list filters by state, by age in the state, by the deadline of an answer,
-// by agent and version, by context, and by what is stuck, in pages of any size (case 73: operators see every task,
-// also of agents that nobody streams).
+// by agent and version, by context, by who submitted, and by what is stuck, in pages of any
+// size (case 73: operators see every task, also of agents that nobody streams).
 func TestList(t *testing.T) {
 	w := newWorld(t)
 	heads := w.crowd()
@@ -109,6 +109,7 @@ func TestList(t *testing.T) {
 			return now.Sub(h.StatusAt) > 10*time.Minute && h.State == lifecycle.Working && h.Agent == "desk"
 		},
 		"context=context-1&state=live&version=1": func(h lifecycle.Head) bool { return h.ContextID == "context-1" && !h.Terminal() && h.AgentVersion == 1 },
+		"submitter=abc":                          func(h lifecycle.Head) bool { return h.Principal == "abc" },
 		"due=24h":                                func(h lifecycle.Head) bool { return h.Pause != nil },
 		"due=40m&state=live":                     func(h lifecycle.Head) bool { return h.Pause != nil && h.Pause.DeadlineAt.Sub(now) <= 40*time.Minute },
 		"due=1000h&state=working":                func(lifecycle.Head) bool { return false },
@@ -130,7 +131,7 @@ func TestList(t *testing.T) {
 				t.Errorf("%q in pages of %d: %d tasks in %d pages, want %d", query, limit, len(got), pages, len(want))
 			}
 		}
-		if !strings.Contains(query, "older") && !strings.Contains(query, "due") {
+		if !strings.Contains(query, "older") && !strings.Contains(query, "due") && !strings.Contains(query, "submitter") {
 			var n struct{ Total int }
 			if w.read("count?"+query, &n); n.Total != len(want) {
 				t.Errorf("%q: %d are counted, want %d", query, n.Total, len(want))

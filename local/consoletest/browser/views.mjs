@@ -114,10 +114,14 @@ export async function task(v, tasks) {
       await accessible(page);
       await v.kept("task-" + name.toLowerCase());
     }
-    for (const field of ["In state", "Age", "Step", "Waits for", "Lease", "Fence", "Last accepted", "Due", "Agent", "Context", "Ends by", "Counted"]) {
+    for (const field of ["In state", "Age", "Step", "Waits for", "Lease", "Fence", "Last accepted", "Due", "Agent", "Context", "Submitter", "Ends by", "Counted"]) {
       want((await page.locator(".now dt", { hasText: field }).first().count()) === 1, `there is no ${field}`);
     }
     want((await page.locator(".strip svg .tick").count()) > 1, "the strip has no entries");
+    await page.locator(".now dd a").click();
+    await page.getByText(/^Submitted by [0-9a-f]+…$/).waitFor();
+    await page.locator(".tasks tbody a").first().waitFor();
+    await accessible(page);
   });
   await v.check("gaps to scale", async () => {
     await v.openTask(tasks.pay, "Effects");

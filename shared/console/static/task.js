@@ -117,7 +117,7 @@ const settled = (s) => ended.includes(s.state) && s.endpoints.every((e) => e.sta
 
 // nowPanel is the task as it is now: the same fields always, so that nothing moves.
 function nowPanel() {
-  const names = ["In state", "Age", "Step", "Waits for", "Lease", "Fence", "Last accepted", "Due", "Agent", "Context", "Ends by", "Counted"];
+  const names = ["In state", "Age", "Step", "Waits for", "Lease", "Fence", "Last accepted", "Due", "Agent", "Context", "Submitter", "Ends by", "Counted"];
   const values = Object.fromEntries(names.map((n) => [n, el("dd")]));
   const node = el("section", { "aria-label": "Now" }, el("dl", { class: "now" }, names.map((n) => el("div", {}, el("dt", {}, n), values[n]))));
   const set = (name, text, title) => {
@@ -154,6 +154,8 @@ function nowPanel() {
       values.Agent.title = "policy " + (h.policy ?? "–");
       put(values.Context, said(h.contextId));
       values.Context.title = h.contextId;
+      if (!values.Submitter.firstChild) put(values.Submitter, h.principal ? el("a", { href: "#/tasks?submitter=" + encodeURIComponent(h.principal) }, digest(h.principal)) : "–");
+      values.Submitter.title = "a hash: the credential's name is not kept";
       const c = s.counts;
       set("Counted", `${c.rejections} refused, ${c.hits} repeated`, `${c.rejections} rejections, of which ${c.incidents} incidents; ${c.hits} lookup hits; ${c.quarantined} quarantined; ${c.acts ?? 0} actions of operators`);
       tick(s);

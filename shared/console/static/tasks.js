@@ -2,7 +2,7 @@
 // place, and what is new waits for the operator to ask for it.
 
 import { el, put, said, write } from "./dom.js";
-import { coarse, count, local, plural, since, stamp, until } from "./format.js";
+import { coarse, count, digest, local, plural, since, stamp, until } from "./format.js";
 import { badge, glyph } from "./glyph.js";
 import { ask, single } from "./http.js";
 import * as keys from "./keys.js";
@@ -17,7 +17,7 @@ const stateChoices = [
 ];
 const ageChoices = [["", "Any age"], ["1m", "1 minute"], ["5m", "5 minutes"], ["15m", "15 minutes"], ["1h", "1 hour"], ["6h", "6 hours"], ["24h", "1 day"], ["168h", "7 days"]];
 const dueChoices = [["", "Any deadline"], ["1h", "1 hour"], ["6h", "6 hours"], ["24h", "1 day"], ["168h", "7 days"]];
-const asked = ["state", "older", "due", "agent", "version", "context", "stuck"];
+const asked = ["state", "older", "due", "agent", "version", "context", "submitter", "stuck"];
 
 export function show({ main, query, say }) {
   document.title = "Tasks – Holdfast console";
@@ -45,6 +45,7 @@ export function show({ main, query, say }) {
     el("div", {}, el("label", { for: "f-agent" }, "Agent and version"), agentBox),
     el("div", {}, el("label", { for: "f-context" }, "Context"), context),
     el("div", { class: "last" },
+      wanted.get("submitter") ? el("span", { class: "soft", title: wanted.get("submitter") }, "Submitted by " + digest(wanted.get("submitter"))) : "",
       el("button", { type: "button", class: "toggle", id: "f-stuck", "aria-pressed": wanted.get("stuck") ? "true" : "false", onclick: () => go("stuck", wanted.get("stuck") ? "" : "1") }, glyph("warn"), "Stuck only"),
       el("button", { type: "button", class: "quiet", disabled: wanted.size === 0, onclick: () => (location.hash = "#/tasks") }, "Clear")));
   form.addEventListener("submit", (e) => {
@@ -120,7 +121,7 @@ export function show({ main, query, say }) {
 
   // total says how many there are, where the index can tell.
   const total = single(async () => {
-    if (["older", "due", "stuck"].some((k) => wanted.get(k)) || listed.rows.length === 0) return;
+    if (["older", "due", "stuck", "submitter"].some((k) => wanted.get(k)) || listed.rows.length === 0) return;
     try {
       const { total, more } = await ask("count?" + wanted, gone.signal);
       if (listed.rows.length > 0) write(range, range.textContent.split(" of ")[0] + " of " + (more ? "at least " : "") + count(total));
