@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,7 +116,7 @@ func (s *session) close(ctx context.Context) {
 	s.mu.Lock()
 	s.closed = true
 	s.heartbeat.Stop()
-	open := slices.Collect(maps.Keys(s.open))
+	open := slices.SortedFunc(maps.Keys(s.open), func(a, b opened) int { return cmp.Or(cmp.Compare(a.visit, b.visit), cmp.Compare(a.name, b.name)) })
 	s.mu.Unlock()
 	if s.Watch == nil {
 		return
