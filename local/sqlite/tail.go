@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -24,16 +25,21 @@ type tail struct {
 
 // and is the tail with more entries behind it. Only the writer extends a tail,
 // and a task has one history, so pictures may share an array: nobody looks
-// beyond the end of its own.
+// beyond the end of its own. When it is too long it is cut to the half of what it may
+// be, into an array of its own: in the old one all that was cut off would stay as well.
 func (t tail) and(added []lifecycle.Entry) tail {
 	for _, e := range added {
 		t.entries = append(t.entries, e)
 		t.bytes += weightOf(e)
 	}
-	for len(t.entries) > maxTailEntries || t.bytes > maxTailBytes {
+	if len(t.entries) <= maxTailEntries && t.bytes <= maxTailBytes {
+		return t
+	}
+	for len(t.entries) > maxTailEntries/2 || t.bytes > maxTailBytes/2 && len(t.entries) > 1 || t.bytes > maxTailBytes {
 		t.bytes -= weightOf(t.entries[0])
 		t.entries = t.entries[1:]
 	}
+	t.entries = slices.Clone(t.entries)
 	return t
 }
 
