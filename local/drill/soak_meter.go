@@ -18,8 +18,8 @@ import (
 // caches fill first.
 const leastQuiet = 3 * time.Minute
 
-// maxGrowth is how far memory may rise between the first and the last third of the
-// time without kills: caches fill, then it stays.
+// maxGrowth is how far memory may rise between the second and the last third of the
+// time without kills: caches fill in the first, then it stays.
 const maxGrowth = 1.5
 
 // meter looks at the product's memory and at its folder.
@@ -97,16 +97,16 @@ func (m *meter) report(out io.Writer) error {
 		l := m.looks[i]
 		driver.Tell(out, "  before the end by %5.0f s: process %3d, memory %6.1f MiB, folder %7.1f MiB, %6d stories", (m.looks[len(m.looks)-1].at - l.at).Seconds(), l.start, mib(l.memory), mib(l.folder), l.stories)
 	}
-	first, last := m.quiet()
-	if first > 0 && float64(last) > maxGrowth*float64(first) {
-		return fmt.Errorf("without kills memory rose from %.1f to %.1f MiB: want at most %.1f times", mib(first), mib(last), maxGrowth)
+	before, last := m.quiet()
+	if before > 0 && float64(last) > maxGrowth*float64(before) {
+		return fmt.Errorf("without kills memory rose from %.1f to %.1f MiB: want at most %.1f times", mib(before), mib(last), maxGrowth)
 	}
 	return nil
 }
 
-// quiet is the memory of the last process in the first and the last third of its life,
+// quiet is the memory of the last process in the second and the last third of its life,
 // 0 when it did not live long enough to tell.
-func (m *meter) quiet() (first, last int64) {
+func (m *meter) quiet() (before, last int64) {
 	var of []look
 	for _, l := range m.looks {
 		if l.start == m.s.starts {
@@ -117,22 +117,22 @@ func (m *meter) quiet() (first, last int64) {
 	if third == 0 || of[len(of)-1].at-of[0].at < leastQuiet {
 		return 0, 0
 	}
-	for _, l := range of[:third] {
-		first = max(first, l.memory)
+	for _, l := range of[third : 2*third] {
+		before = max(before, l.memory)
 	}
 	for _, l := range of[len(of)-third:] {
 		last = max(last, l.memory)
 	}
-	return first, last
+	return before, last
 }
 
 func (m *meter) summary() string {
-	first, last := m.quiet()
-	if len(m.looks) == 0 || first == 0 {
+	before, last := m.quiet()
+	if len(m.looks) == 0 || before == 0 {
 		return "too short to look at memory"
 	}
 	l := m.looks[len(m.looks)-1]
-	return fmt.Sprintf("memory %.0f MiB and then %.0f MiB without kills, %.1f KiB on disk for a story", mib(first), mib(last), float64(l.folder)/1024/float64(max(1, l.stories)))
+	return fmt.Sprintf("memory %.0f MiB and then %.0f MiB without kills, %.1f KiB on disk for a story", mib(before), mib(last), float64(l.folder)/1024/float64(max(1, l.stories)))
 }
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
