@@ -69,10 +69,11 @@ func (l *Ledger) Due(ctx context.Context, before time.Time, after *ledger.DueCur
 		}
 		places, refs = append(places, place), append(refs, place.Ref)
 	}
-	heads, err := l.heads(ctx, refs)
+	heads, unread, err := l.heads(ctx, refs)
 	if err != nil {
 		return ledger.DuePage{}, err
 	}
+	page.Unread = unread
 	for _, place := range places {
 		if h, there := heads[place.Ref]; there && h.DueAt.Equal(place.DueAt) {
 			page.Heads = append(page.Heads, h)

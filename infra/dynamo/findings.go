@@ -115,9 +115,9 @@ func (l *Ledger) Found(ctx context.Context, q ledger.FindingQuery) (ledger.Findi
 }
 
 // findings reads the items behind places, of which there are at most maxBatch.
-func (l *Ledger) findings(ctx context.Context, kind string, places []hit) (map[lifecycle.Ref]ledger.Finding, []ledger.UnreadFinding, error) {
+func (l *Ledger) findings(ctx context.Context, kind string, places []hit) (map[lifecycle.Ref]ledger.Finding, []ledger.Unread, error) {
 	out := map[lifecycle.Ref]ledger.Finding{}
-	var unread []ledger.UnreadFinding
+	var unread []ledger.Unread
 	once := map[lifecycle.Ref]bool{}
 	var keys []item
 	for _, h := range places {
@@ -131,7 +131,7 @@ func (l *Ledger) findings(ctx context.Context, kind string, places []hit) (map[l
 		if broken == nil {
 			out[f.Ref] = f
 		} else {
-			unread = append(unread, ledger.UnreadFinding{Ref: f.Ref, Err: broken})
+			unread = append(unread, ledger.Unread{Ref: f.Ref, Err: broken})
 		}
 		return nil
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
 
@@ -15,7 +16,8 @@ const maxBatch = 100
 
 // heads reads many heads strongly. Those that are gone are missing. A batch takes
 // no key twice, and an index that is catching up may name a task twice.
-func (l *Ledger) heads(ctx context.Context, refs []lifecycle.Ref) (map[lifecycle.Ref]lifecycle.Head, error) {
+func (l *Ledger) heads(ctx context.Context, refs []lifecycle.Ref) (map[lifecycle.Ref]lifecycle.Head, []ledger.Unread, error) {
+	var unread []ledger.Unread
 	out := make(map[lifecycle.Ref]lifecycle.Head, len(refs))
 	once := map[lifecycle.Ref]bool{}
 	refs = slices.DeleteFunc(slices.Clone(refs), func(ref lifecycle.Ref) bool {
@@ -25,27 +27,34 @@ func (l *Ledger) heads(ctx context.Context, refs []lifecycle.Ref) (map[lifecycle
 	})
 	for len(refs) > 0 {
 		n := min(len(refs), maxBatch)
-		if err := l.headBatch(ctx, refs[:n], out); err != nil {
-			return nil, err
+		broken, err := l.headBatch(ctx, refs[:n], out)
+		if err != nil {
+			return nil, nil, err
 		}
+		unread = append(unread, broken...)
 		refs = refs[n:]
 	}
-	return out, nil
+	return out, unread, nil
 }
 
-func (l *Ledger) headBatch(ctx context.Context, refs []lifecycle.Ref, into map[lifecycle.Ref]lifecycle.Head) error {
+func (l *Ledger) headBatch(ctx context.Context, refs []lifecycle.Ref, into map[lifecycle.Ref]lifecycle.Head) (unread []ledger.Unread, err error) {
 	keys := make([]item, len(refs))
 	for i, ref := range refs {
 		keys[i] = headKey(ref).item()
 	}
-	return l.batch(ctx, l.tables.Tasks, keys, func(it item) error {
+	err = l.batch(ctx, l.tables.Tasks, keys, func(it item) error {
 		if headOf(it) == nil {
 			return nil
 		}
-		h, err := decodeHead(it)
-		into[h.Ref()] = h
-		return err
+		h, broken := decodeHead(it)
+		if broken == nil {
+			into[h.Ref()] = h
+			return nil
+		}
+		unread = append(unread, ledger.Unread{Ref: h.Ref(), Err: broken})
+		return nil
 	})
+	return unread, err
 }
 
 // batch reads up to maxBatch items strongly, each once. Those that are gone are

@@ -152,7 +152,10 @@ func (l *Ledger) selected(ctx context.Context, keys *merged, q ledger.ListQuery,
 			places, refs = append(places, place), append(refs, h.ref)
 		}
 	}
-	heads, err := l.heads(ctx, refs)
+	heads, unread, err := l.heads(ctx, refs)
+	if len(unread) > 0 {
+		err = unread[0].Err
+	}
 	if err != nil {
 		return nil, nil, err
 	}

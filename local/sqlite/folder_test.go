@@ -103,6 +103,13 @@ func TestOrderlyEndLeavesOneFile(t *testing.T) {
 func foreign(t testing.TB, sql string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
+	spoil(t, dir, sql)
+	return contents(t, dir)
+}
+
+// spoil changes a database behind its ledger's back.
+func spoil(t testing.TB, dir, sql string) {
+	t.Helper()
 	conn, err := openConn(filepath.Join(dir, fileName), sqlite3.OPEN_READWRITE|sqlite3.OPEN_CREATE)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +117,6 @@ func foreign(t testing.TB, sql string) map[string]string {
 	if err := errors.Join(conn.Exec(sql), conn.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return contents(t, dir)
 }
 
 // TestDamage: a damaged folder is refused with a reason, and nothing in it

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/ncruces/go-sqlite3"
@@ -74,14 +75,37 @@ func (l *Ledger) Due(ctx context.Context, before time.Time, after *ledger.DueCur
 	if after != nil {
 		where.and("(due_at, tenant, task) > (?, ?, ?)", nanos(after.DueAt), after.Ref.Tenant, string(after.Ref.Task))
 	}
-	sql := "SELECT head FROM tasks WHERE " + where.text() + " ORDER BY due_at, tenant, task LIMIT ?"
-	heads, more, err := l.page(ctx, sql, limit, where.args)
-	page := ledger.DuePage{Heads: heads}
-	if more {
-		last := heads[len(heads)-1]
-		page.Next = &ledger.DueCursor{DueAt: last.DueAt, Ref: last.Ref()}
+	sql := "SELECT head, due_at, tenant, task FROM tasks WHERE " + where.text() + " ORDER BY due_at, tenant, task LIMIT ?"
+	ask := orAll(limit)
+	if ask > 0 {
+		ask++
 	}
+	var page ledger.DuePage
+	var last ledger.DueCursor
+	seen := 0
+	err := l.pool.query(ctx, sql, func(row *sqlite3.Stmt) error {
+		if limit > 0 && seen == limit {
+			page.Next = &last
+			return nil
+		}
+		seen++
+		last = ledger.DueCursor{DueAt: instant(time.Unix(0, row.ColumnInt64(1))), Ref: lifecycle.Ref{Tenant: row.ColumnText(2), Task: a2a.TaskID(row.ColumnText(3))}}
+		if h, broken := decodeHead(row.ColumnRawBlob(0)); broken == nil {
+			page.Heads = append(page.Heads, h)
+		} else {
+			page.Unread = append(page.Unread, ledger.Unread{Ref: last.Ref, Err: broken})
+		}
+		return nil
+	}, append(where.args, ask)...)
+	l.caughtUp(page.Heads)
 	return page, err
+}
+
+// caughtUp waits until no head in memory is older than one that was read.
+func (l *Ledger) caughtUp(heads []lifecycle.Head) {
+	for _, h := range heads {
+		l.writer.caughtUp(h.Ref(), h.Seq)
+	}
 }
 
 // page reads up to limit heads and says whether there are more.
@@ -99,9 +123,7 @@ func (l *Ledger) page(ctx context.Context, sql string, limit int, args []any) (h
 		heads = append(heads, h)
 		return err
 	}, append(args, ask)...)
-	for _, h := range heads {
-		l.writer.caughtUp(h.Ref(), h.Seq)
-	}
+	l.caughtUp(heads)
 	return heads, more, err
 }
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,4 +70,43 @@ func TestCountIsWhatListGives(t *testing.T) {
 func entryOf(h lifecycle.Head) lifecycle.Entry {
 	payload := []byte(`{}`)
 	return lifecycle.Entry{Task: h.Task, Seq: h.Seq, Type: lifecycle.TypeCheckpoint, TypeVersion: 1, Payload: payload, PayloadDigest: lifecycle.DigestBytes(payload), OpID: fmt.Sprint(h.Seq), AcceptedAt: benchAt}
+}
+
+// TestDueThatCannotBeRead: a head that is damaged keeps nobody from the others that are
+// due, on whatever page it is.
+func TestDueThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, Options{NoSync: true})
+	var want []lifecycle.Ref
+	for range 5 {
+		want = append(want, created(t, l).Head.Ref())
+	}
+	bad := want[2]
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	spoil(t, dir, `UPDATE tasks SET head = 'x' WHERE task = '`+string(bad.Task)+`'`)
+	l = open(t, dir, Options{NoSync: true})
+	for _, limit := range []int{0, 1, 2, 3} {
+		var got, unread []lifecycle.Ref
+		var after *ledger.DueCursor
+		for {
+			page, err := l.Due(t.Context(), benchAt.Add(24*time.Hour), after, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range page.Heads {
+				got = append(got, h.Ref())
+			}
+			for _, u := range page.Unread {
+				unread = append(unread, u.Ref)
+			}
+			if after = page.Next; after == nil {
+				break
+			}
+		}
+		if len(got) != 4 || slices.Contains(got, bad) || !slices.Equal(unread, []lifecycle.Ref{bad}) {
+			t.Errorf("in pages of %d: %v, unread %v", limit, got, unread)
+		}
+	}
 }

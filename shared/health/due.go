@@ -26,6 +26,13 @@ func (r *Reporter) due(ctx context.Context, s scope, now time.Time) (dues, error
 		if err != nil {
 			return dues{}, err
 		}
+		for _, u := range page.Unread {
+			if s.has(u.Ref) {
+				m := found.wrong[TaskPastDue]
+				m.unread = append(m.unread, u)
+				found.wrong[TaskPastDue] = m
+			}
+		}
 		for _, h := range page.Heads {
 			if !s.has(h.Ref()) {
 				others = true

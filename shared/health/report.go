@@ -27,7 +27,7 @@ type Report struct {
 	At     time.Time `json:"at"`
 	Lights []Light   `json:"lights"` // one for each of Invariants that was asked for, in that order
 
-	unread []ledger.UnreadFinding // for those who look at everybody's
+	unread []ledger.Unread // for those who look at everybody's
 }
 
 // Worst is the report in one color.

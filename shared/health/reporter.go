@@ -88,7 +88,7 @@ type measure struct {
 	tasks  []Task
 	oldest time.Time
 	more   bool
-	unread []ledger.UnreadFinding
+	unread []ledger.Unread
 }
 
 // skip passes over what cannot be read, for the sake of the others: it is told apart. An
@@ -99,7 +99,7 @@ func (m *measure) skip(ref lifecycle.Ref, err error) error {
 			return err
 		}
 	}
-	m.unread = append(m.unread, ledger.UnreadFinding{Ref: ref, Err: err})
+	m.unread = append(m.unread, ledger.Unread{Ref: ref, Err: err})
 	return nil
 }
 

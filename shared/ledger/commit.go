@@ -189,4 +189,7 @@ type DueCursor struct {
 type DuePage struct {
 	Heads []lifecycle.Head
 	Next  *DueCursor
+	// Unread are those of tasks that are due as well: they are left out, and keep nobody
+	// from the others.
+	Unread []Unread
 }

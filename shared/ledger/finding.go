@@ -51,11 +51,11 @@ type FindingPage struct {
 	More     bool
 	// Unread are those that are there and cannot be read: they are left out, and keep
 	// nobody from the others.
-	Unread []UnreadFinding
+	Unread []Unread
 }
 
-// UnreadFinding is a finding that cannot be read.
-type UnreadFinding struct {
+// Unread is what of a task is there and cannot be read.
+type Unread struct {
 	Ref lifecycle.Ref
 	Err error
 }

@@ -75,6 +75,11 @@ func (s *Sweeper) Run(ctx context.Context) (Found, error) {
 		if err != nil {
 			return f, err
 		}
+		for _, u := range page.Unread {
+			f.Looked++
+			f.Failed++
+			s.Logger.Error("a task that is due cannot be read", "tenant", u.Ref.Tenant, "task", u.Ref.Task, "error", u.Err)
+		}
 		for _, h := range page.Heads {
 			err := s.look(ctx, h.Ref(), &f)
 			if err != nil && ctx.Err() != nil {
