@@ -29,8 +29,8 @@ import (
 const (
 	// prepareTime bounds builds and installations: minutes where nothing is cached.
 	prepareTime = 10 * time.Minute
-	// runTime bounds one run of schemathesis, which takes less than a minute.
-	runTime = 5 * time.Minute
+	// runTime bounds one run of schemathesis, which takes a minute where nothing else runs.
+	runTime = 15 * time.Minute
 	// startTime is how long a server may take to say where it is.
 	startTime = 30 * time.Second
 )
