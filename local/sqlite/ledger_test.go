@@ -23,8 +23,11 @@ func TestLedger(t *testing.T) {
 }
 
 // TestLedgerForgets runs the suite with a memory for one head: nearly every head
-// comes from the file.
+// comes from the file. Not in short: under the race detector TestLedger runs the same code.
 func TestLedgerForgets(t *testing.T) {
+	if testing.Short() {
+		return
+	}
 	runSuite(t, Options{NoSync: true, Heads: 1})
 }
 
