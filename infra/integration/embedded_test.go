@@ -72,10 +72,11 @@ func reviewAimed(t *testing.T, agent, name string, aim func(lifecycle.Ref)) (a2a
 	if err != nil {
 		return task, err
 	}
-	aim(refTo(task.ID))
+	id := task.ID
+	aim(refTo(id))
 	reached := func(what string, states ...a2a.TaskState) error {
 		ok := expect(t, name+" is "+what, lookEvery, func() (bool, string) {
-			if task, err = getTask(ctx, agent, task.ID); err != nil {
+			if task, err = getTask(ctx, agent, id); err != nil {
 				return false, err.Error()
 			}
 			if slices.Contains(states, task.Status.State) {
