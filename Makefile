@@ -160,7 +160,7 @@ integration: ## the adapters, and the compiled functions, against a DynamoDB-com
 	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \
 	go test -p 1 -count=1 -v -short -skip '$(REFUSED_READS)' -timeout 30m ./infra/dynamo/integration ./infra/blobs/integration
 	@eval "$$(infra/emulator/start.sh)" && trap 'infra/emulator/start.sh stop' EXIT && \
-	go test -p 1 -count=1 -v -short -timeout 30m ./infra/integration && \
+	go test -parallel 1 -count=1 -v -short -timeout 45m ./infra/integration && \
 	DYNAMODB_ENDPOINT="$$HOLDFAST_DYNAMODB_ENDPOINT" go test -count=1 -v -run '^TestLinearizable$$' ./local/simulation
 
 conformance: ## the table of the specification's MUSTs, each with its test; with TCK_DIR the A2A compatibility kit as well
