@@ -191,7 +191,7 @@ var errIllegible = errors.New("illegible")
 type illegible struct {
 	ledger.Ledger
 
-	task, finding, head lifecycle.Ref
+	task, finding lifecycle.Ref
 }
 
 // Found implements ledger.Findings.
@@ -223,24 +223,12 @@ func (l illegible) Endpoint(ctx context.Context, ref lifecycle.Ref, id string) (
 	return l.Ledger.Endpoint(ctx, ref, id)
 }
 
-// Due implements ledger.Index.
-func (l illegible) Due(ctx context.Context, before time.Time, after *ledger.DueCursor, limit int) (ledger.DuePage, error) {
-	page, err := l.Ledger.Due(ctx, before, after, limit)
-	page.Heads = slices.DeleteFunc(page.Heads, func(h lifecycle.Head) bool {
-		if h.Ref() == l.head {
-			page.Unread = append(page.Unread, ledger.Unread{Ref: l.head, Err: errIllegible})
-		}
-		return h.Ref() == l.head
-	})
-	return page, err
-}
-
 // A task that is due and cannot be read is in the light, and another one beside it.
 func TestUnreadableTaskPastDue(t *testing.T) {
 	w := newWard(t)
 	bad, late1 := w.submit(tenant, "hello"), w.submit(tenant, "hello")
 	w.pass(lifecycle.DefaultGrace + late + time.Second)
-	w.reporter.Ledger = illegible{Ledger: w.auth.Ledger, head: bad}
+	w.reporter.Ledger = ledgertest.Torn{Ledger: w.auth.Ledger, Task: bad}
 	for _, r := range []health.Report{w.survey(), w.report(tenant)} {
 		if l := of(t, r, health.TaskPastDue); l.Light != health.Red || l.Count != 1 || l.Tasks[0].Task != late1.Task || l.Unread != 1 || !l.More {
 			t.Errorf("%+v", l)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,29 +147,10 @@ func TestGetsPastWhatCannotBeRead(t *testing.T) {
 	d.clock.Advance(grace)
 	var log bytes.Buffer
 	d.sweeper.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	d.sweeper.Authority = &ledger.Authority{Ledger: torn{d.memory, bad}, Now: d.clock.Now, NewID: a2a.NewMessageID}
+	d.sweeper.Authority = &ledger.Authority{Ledger: ledgertest.Torn{Ledger: d.memory, Task: bad}, Now: d.clock.Now, NewID: a2a.NewMessageID}
 	d.sweep(sweep.Found{Looked: 2, Failed: 1, Restarted: 1})
 	generation(2)(d, last)
 	if line := log.String(); !strings.Contains(line, "level=ERROR") || !strings.Contains(line, string(bad.Task)) {
 		t.Errorf("told of it: %q", line)
 	}
-}
-
-// torn is a ledger in which a head cannot be read.
-type torn struct {
-	ledger.Ledger
-
-	task lifecycle.Ref
-}
-
-// Due implements ledger.Index.
-func (t torn) Due(ctx context.Context, before time.Time, after *ledger.DueCursor, limit int) (ledger.DuePage, error) {
-	page, err := t.Ledger.Due(ctx, before, after, limit)
-	page.Heads = slices.DeleteFunc(page.Heads, func(h lifecycle.Head) bool {
-		if h.Ref() == t.task {
-			page.Unread = append(page.Unread, ledger.Unread{Ref: t.task, Err: errOops})
-		}
-		return h.Ref() == t.task
-	})
-	return page, err
 }
