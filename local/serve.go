@@ -160,6 +160,7 @@ func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, closeLog()) }()
+	node.TuneMemory()
 	store, err := openStorage(ctx, s)
 	if err != nil {
 		return err

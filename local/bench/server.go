@@ -98,6 +98,7 @@ func serve(ctx context.Context, args []string) error {
 		}
 		defer func() { pprof.StopCPUProfile(); _ = file.Close() }()
 	}
+	node.TuneMemory()
 	n, book, err := open(*dir)
 	if err != nil {
 		return err

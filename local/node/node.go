@@ -38,10 +38,11 @@ import (
 const takers = 32
 
 // Bounds of forgetting: purges side by side share the disk's confirmations, and leave
-// most of the writer to those who wait for it. It can wait for a dozen sweeps, or for one
-// when a run did not see the end.
+// most of the writer to those who wait for it. It can wait for a dozen sweeps, or for a
+// moment when a run did not see the end.
 const (
 	forgetEvery  = 12
+	forgetAgain  = time.Second
 	purgesBeside = 8
 	purgesMost   = 2_000
 	purgeWithin  = 30 * time.Second
@@ -325,7 +326,7 @@ func (n *Node) forgetOften() {
 		f, err := n.purges.Run(n.ctx)
 		next.Reset(forgetEvery * n.config.Timing.Sweep)
 		if f.Looked == purgesMost {
-			next.Reset(n.config.Timing.Sweep)
+			next.Reset(forgetAgain)
 		}
 		if err != nil && n.ctx.Err() == nil {
 			n.config.Logger.Error("forgetting", "error", err)

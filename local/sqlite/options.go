@@ -15,8 +15,10 @@ const (
 	// busyMillis is how long SQLite waits for a lock of another connection. Ours
 	// never meet, but an operator may have the file open in a shell.
 	busyMillis = 5_000
-	// writerCacheKiB and readerCacheKiB bound SQLite's page caches.
-	writerCacheKiB = 32 << 10
+	// writerCacheKiB and readerCacheKiB bound SQLite's page caches. What is written next
+	// is mostly what was written last, and a commit that moved a page while it balanced a
+	// tree walks through the whole cache.
+	writerCacheKiB = 4 << 10
 	readerCacheKiB = 4 << 10
 )
 

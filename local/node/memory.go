@@ -1,0 +1,18 @@
+package node
+
+import (
+	"os"
+	"runtime/debug"
+)
+
+// collectorPercent is how much a serving process may grow between two collections, in
+// percent of what is alive: twice Go's own, which spares a fifteenth of the work under
+// load for some 50 MiB.
+const collectorPercent = 200
+
+// TuneMemory is for processes that serve nothing but a node. Who has set GOGC knows better.
+func TuneMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectorPercent)
+	}
+}
