@@ -36,8 +36,8 @@ import (
 const DefaultReserve = 10 * time.Second
 
 var (
-	// ErrEvent: the function was not called by a REST API's proxy integration.
-	ErrEvent = errors.New("gateway: the event is no API Gateway REST proxy request: connect the function to ANY / and ANY /{proxy+} of a REST API")
+	// errEvent: the function was not called by a REST API's proxy integration.
+	errEvent = errors.New("gateway: the event is no API Gateway REST proxy request: connect the function to ANY / and ANY /{proxy+} of a REST API")
 	// ErrAborted ends a response that the handler could not complete.
 	ErrAborted = errors.New("gateway: the response was aborted")
 )
@@ -65,7 +65,7 @@ func Handler(h http.Handler, o Options) Function {
 	}
 	return func(ctx context.Context, e events.APIGatewayProxyRequest) (*events.APIGatewayProxyStreamingResponse, error) {
 		if e.HTTPMethod == "" {
-			return nil, ErrEvent
+			return nil, errEvent
 		}
 		ctx, cancel, writeBy := within(ctx, o.Reserve)
 		w, b := newResponse(e.HTTPMethod, writeBy, cancel, o.Logger)

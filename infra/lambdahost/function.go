@@ -31,14 +31,14 @@ import (
 
 // Limits of Lambda ("Lambda quotas").
 const (
-	MaxPayloadBytes = 6 << 20   // of a request, and of an answer that is not streamed
-	MaxStreamBytes  = 200 << 20 // of a streamed answer
+	maxPayloadBytes = 6 << 20   // of a request, and of an answer that is not streamed
+	maxStreamBytes  = 200 << 20 // of a streamed answer
 )
 
 var (
 	// ErrThrottled: every process that the function may have is busy.
 	ErrThrottled = errors.New("TooManyRequestsException: every process of the function is busy")
-	// ErrTooLarge: the payload is larger than MaxPayloadBytes.
+	// ErrTooLarge: the payload is larger than 6 MiB.
 	ErrTooLarge = errors.New("RequestEntityTooLargeException: the payload is larger than 6 MB")
 	// ErrClosed: the function was closed.
 	ErrClosed = errors.New("the function was closed")
@@ -96,7 +96,7 @@ func New(c Config) *Function {
 // failed instead gives a *FunctionError. When the context ends, the function goes
 // on until its deadline.
 func (f *Function) Invoke(ctx context.Context, payload []byte, deadlineAt time.Time) (*Response, error) {
-	if len(payload) > MaxPayloadBytes {
+	if len(payload) > maxPayloadBytes {
 		return nil, ErrTooLarge
 	}
 	v, err := f.assign(payload, deadlineAt)

@@ -76,9 +76,9 @@ func (p *process) serveResponse(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.passing.Done()
-	limit := MaxPayloadBytes
+	limit := maxPayloadBytes
 	if kind := r.Header.Get("Content-Type"); kind == typeIntegration || r.Header.Get(headerMode) == modeStreaming {
-		limit = MaxStreamBytes
+		limit = maxStreamBytes
 	}
 	select {
 	case v.begun <- &Response{ContentType: r.Header.Get("Content-Type"), ReadCloser: v.from}:

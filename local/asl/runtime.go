@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// DefaultMaxClosed is how many closed names, and how many closed tokens, a runtime remembers by default: about 10 MB when full.
-const DefaultMaxClosed = 65_536
+// defaultMaxClosed is how many closed names, and how many closed tokens, a runtime remembers by default: about 10 MB when full.
+const defaultMaxClosed = 65_536
 
 // Options are what a [Runtime] needs from outside. Invoke, Now, Rand and NewToken must be there.
 type Options struct {
@@ -28,7 +28,7 @@ type Options struct {
 	NewToken func() string
 	// MaxEvents is the longest history of an execution, in events; 0 is the service's own 25,000.
 	MaxEvents int
-	// MaxClosed is how many closed names and tokens are remembered, each; 0 is [DefaultMaxClosed].
+	// MaxClosed is how many closed names and tokens are remembered, each; 0 is 65,536.
 	MaxClosed int
 	// OnTransition is told of every state that is entered, and of every retry, before the state acts. May be nil.
 	OnTransition func(execution, state string)
@@ -95,7 +95,7 @@ func NewRuntime(m *Machine, options Options) (*Runtime, error) {
 		options.MaxEvents = maxHistory
 	}
 	if options.MaxClosed == 0 {
-		options.MaxClosed = DefaultMaxClosed
+		options.MaxClosed = defaultMaxClosed
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Runtime{

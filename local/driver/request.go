@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 )
 
-// VersionHeader is A2A-Version as net/http spells it.
-const VersionHeader = "A2a-Version"
+// versionHeader is A2A-Version as net/http spells it.
+const versionHeader = "A2a-Version"
 
 // Object is a JSON object. Go writes its members sorted, which is their canonical order
 // (RFC 8785) as long as the names are ASCII.
@@ -53,7 +53,7 @@ func (c *Client) Open(ctx context.Context, method, url string, body any, headers
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set(VersionHeader, "1.0")
+	req.Header.Set(versionHeader, "1.0")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

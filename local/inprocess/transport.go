@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// ErrBroken is what a client sees of a connection that broke before an answer.
-var ErrBroken = errors.New("connection broken")
+// errBroken is what a client sees of a connection that broke before an answer.
+var errBroken = errors.New("connection broken")
 
 // Transport is an http.RoundTripper that hands requests to whichever handler there
 // is. Answers stream; no handler, and one that aborts, is a broken connection; closing
@@ -22,7 +22,7 @@ type Transport func() http.Handler
 func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	handler := t()
 	if handler == nil {
-		return nil, ErrBroken
+		return nil, errBroken
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	in := r.Clone(ctx)
@@ -55,7 +55,7 @@ func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	if w.broken {
-		return nil, ErrBroken
+		return nil, errBroken
 	}
 	return &http.Response{
 		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

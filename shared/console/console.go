@@ -45,14 +45,14 @@ type Config struct {
 	// Grace is what the sweep leaves to those who were told: a task is past due from
 	// then on.
 	Grace time.Duration
-	// Most is how many tasks one question may look at. Zero: DefaultMost.
+	// Most is how many tasks one question may look at. Zero: 10,000.
 	Most   int
 	Logger *slog.Logger
 }
 
-// DefaultMost is some hundred pages of a list: a fraction of a second on the laptop, and
+// defaultMost is some hundred pages of a list: a fraction of a second on the laptop, and
 // seconds below API Gateway's 29 s on DynamoDB.
-const DefaultMost = 10_000
+const defaultMost = 10_000
 
 // Agent is an agent version that can run here.
 type Agent struct {
@@ -107,7 +107,7 @@ func New(c Config) (*Console, error) {
 		return nil, errors.New("console: Authority, Callers, Executions, Replay, Now and NewID are needed")
 	}
 	if c.Most <= 0 {
-		c.Most = DefaultMost
+		c.Most = defaultMost
 	}
 	if c.Challenge == "" {
 		c.Challenge = "Bearer"

@@ -142,7 +142,7 @@ func TestCauses(t *testing.T) {
 			s := w.sender()
 			s.Client = c.guard.Client()
 			w.commit("F")
-			res, err := s.Send(t.Context(), at, time.Millisecond) // one attempt, of MinBudget
+			res, err := s.Send(t.Context(), at, time.Millisecond) // one attempt, of minBudget
 			if err != nil || res.Failed != (c.want != "") {
 				t.Fatalf("%+v, %v", res, err)
 			}

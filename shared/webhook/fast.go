@@ -61,7 +61,7 @@ func (f *Fast) Tell(ctx context.Context, changes []ledger.Change) (again []ledge
 func (f *Fast) first(ctx context.Context, at ledger.DueDelivery, seq uint64, until time.Time) {
 	for range maxRounds {
 		left := until.Sub(f.Sender.Now())
-		if left < MinBudget {
+		if left < minBudget {
 			f.hand(ctx, at)
 			return
 		}

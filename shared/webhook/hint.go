@@ -46,7 +46,7 @@ func slow(d ledger.Delivery) bool {
 	}
 	for i := len(d.Attempts) - 1; i >= 0; i-- {
 		if a := d.Attempts[i]; a.Error == "" {
-			return a.Millis >= SlowTime.Milliseconds()
+			return a.Millis >= slowTime.Milliseconds()
 		}
 	}
 	return false

@@ -10,9 +10,9 @@ const (
 	// longer than an attempt: a request on the wire is always under a lease, so that no
 	// two senders' requests overtake one another.
 	Lease = 2 * Timeout
-	// MinBudget is the least time in which an attempt makes sense; the first one of a
+	// minBudget is the least time in which an attempt makes sense; the first one of a
 	// call gets it in any case.
-	MinBudget = time.Second
+	minBudget = time.Second
 	// CheckEvery is when an endpoint is first looked at if nobody does anything: a hint
 	// was lost, a sender has died. One to which nothing happens is looked at after as
 	// long again: a task may wait for days.
@@ -21,8 +21,8 @@ const (
 	CheckMost = time.Hour
 	// SlowAfter is how many failures in a row take an endpoint off the fast path.
 	SlowAfter = 5
-	// SlowTime is how long an endpoint may have taken for its last update to be on it.
-	SlowTime = 2 * time.Second
+	// slowTime is how long an endpoint may have taken for its last update to be on it.
+	slowTime = 2 * time.Second
 	// slowFor is how long a receiver that was slow is taken for one, in a process that
 	// hears nothing else of it.
 	slowFor = 10 * time.Minute

@@ -32,7 +32,7 @@ func (r *Receivers) note(address string, took time.Duration, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	who := receiverOf(address)
-	if took < SlowTime {
+	if took < slowTime {
 		delete(r.slow, who)
 		return
 	}
@@ -56,7 +56,7 @@ func (r *Receivers) isSlow(address string, d ledger.Delivery, now time.Time) boo
 		return false
 	}
 	if n := len(d.Attempts); n > 0 {
-		if a := d.Attempts[n-1]; !a.At.Before(since) && a.Error == "" && a.Millis < SlowTime.Milliseconds() {
+		if a := d.Attempts[n-1]; !a.At.Before(since) && a.Error == "" && a.Millis < slowTime.Milliseconds() {
 			delete(r.slow, who)
 			return false
 		}

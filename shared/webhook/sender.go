@@ -105,7 +105,7 @@ func (s *Sender) Go(ctx context.Context, x Execution, budget time.Duration) (Res
 }
 
 func (s *Sender) work(at ledger.DueDelivery, budget time.Duration) *work {
-	w := &work{s: s, at: at, until: s.Now().Add(budget), least: MinBudget, result: Result{Word: Done}}
+	w := &work{s: s, at: at, until: s.Now().Add(budget), least: minBudget, result: Result{Word: Done}}
 	if budget >= Timeout {
 		w.least = Timeout
 	}
@@ -211,7 +211,7 @@ func (w *work) deliver(ctx context.Context, u Update) (bool, error) {
 	}
 	a := attempted{seq: u.Seq, at: w.s.Now(), answer: answer{cause: causeSecrets}}
 	if sealed == nil {
-		a = w.attempt(ctx, u, min(max(left, MinBudget), Timeout))
+		a = w.attempt(ctx, u, min(max(left, minBudget), Timeout))
 	}
 	switch {
 	case a.taken():

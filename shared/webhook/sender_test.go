@@ -259,7 +259,7 @@ func TestBudget(t *testing.T) {
 		{webhook.Timeout, webhook.Result{Word: webhook.Wait, Seconds: 1, Sent: 1}},                // the first is always made
 		{7 * time.Second, webhook.Result{Word: webhook.Wait, Seconds: 5, Sent: 2, Failed: true}},  // the third had one second
 		{6500 * time.Millisecond, webhook.Result{Word: webhook.Wait, Seconds: 1, Sent: 2}},        // it had less
-		{time.Millisecond, webhook.Result{Word: webhook.Wait, Seconds: 5, Sent: 0, Failed: true}}, // MinBudget is too little
+		{time.Millisecond, webhook.Result{Word: webhook.Wait, Seconds: 5, Sent: 0, Failed: true}}, // minBudget is too little
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)

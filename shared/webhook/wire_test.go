@@ -147,7 +147,7 @@ func TestAnswersThatKeepBusy(t *testing.T) {
 			s := w.sender()
 			s.Client = webhook.Guard{Allow: loopback, AllowHTTP: true}.Client()
 			w.commit("F")
-			res, err := s.Send(t.Context(), at, time.Millisecond) // one attempt, of MinBudget
+			res, err := s.Send(t.Context(), at, time.Millisecond) // one attempt, of minBudget
 			if err != nil || res.Failed != want.failed {
 				t.Fatalf("%+v, %v", res, err)
 			}

@@ -17,9 +17,9 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/agent"
 )
 
-// MaxCount is how far it counts: a number is two entries of a task's ledger, and a
+// maxCount is how far it counts: a number is two entries of a task's ledger, and a
 // quarter of an hour is enough to try anything.
-const MaxCount = 1000
+const maxCount = 1000
 
 // counting is the agent's state.
 type counting struct {
@@ -37,7 +37,7 @@ var Agent = agent.New("hello", 1,
 		ID: "greet", Name: "Greet", Description: "Greets whoever the message names.",
 		Tags: []string{"example"}, Examples: []string{"world"},
 	}, {
-		ID: "count", Name: "Count", Description: fmt.Sprintf("Counts to a number of at most %d, one a second.", MaxCount),
+		ID: "count", Name: "Count", Description: fmt.Sprintf("Counts to a number of at most %d, one a second.", maxCount),
 		Tags: []string{"example", "streaming"}, Examples: []string{"count 10"},
 	}},
 }).Validate(validate).KeyedByMessageID()
@@ -65,8 +65,8 @@ func validate(m *a2a.Message) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("send a text: a name to greet, or \"count 10\"")
 	}
-	if to, ok := asksToCount(text); ok && (to < 1 || to > MaxCount) {
-		return fmt.Errorf("it counts to a number from 1 to %d, not to %d", MaxCount, to)
+	if to, ok := asksToCount(text); ok && (to < 1 || to > maxCount) {
+		return fmt.Errorf("it counts to a number from 1 to %d, not to %d", maxCount, to)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func asksToCount(text string) (to int, ok bool) {
 	}
 	to, err := strconv.Atoi(words[1])
 	if errors.Is(err, strconv.ErrRange) {
-		return MaxCount + 1, true
+		return maxCount + 1, true
 	}
 	return to, err == nil
 }
