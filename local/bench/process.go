@@ -33,6 +33,9 @@ func start(ctx context.Context, dir string, flags ...string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := cmd.StdinPipe(); err != nil { // it ends with this process, however that ends
+		return nil, err
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net"
@@ -79,7 +80,7 @@ func open(dir string) (*node.Node, *sqlite.Ledger, error) {
 }
 
 // serve is the server's process. It prints its address, and its counts when it is
-// asked at /bench.
+// asked at /bench, and ends when its input does.
 func serve(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("server", flag.ContinueOnError)
 	addr := f.String("addr", "127.0.0.1:0", "address")
@@ -98,6 +99,12 @@ func serve(ctx context.Context, args []string) error {
 		}
 		defer func() { pprof.StopCPUProfile(); _ = file.Close() }()
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
 	node.TuneMemory()
 	n, book, err := open(*dir)
 	if err != nil {
