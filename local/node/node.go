@@ -186,7 +186,7 @@ func New(c Config) (*Node, error) {
 	n.Dispatcher.Executions = &executions{n.runtime}
 	n.sweeper = &sweep.Sweeper{
 		Authority: n.Authority, Executions: n.Dispatcher, Page: 100, Most: 10_000, Watch: n.watch.monitor, Logger: c.Logger,
-		Known: func(agent string, version int) bool { _, ok := c.Catalog.Lookup(agent, version); return ok }, Outside: c.Catalog.Outside,
+		Known: c.Catalog.Known, Outside: c.Catalog.Outside,
 	}
 	n.purges = &sweep.Purges{
 		Purger: &ledger.Purger{Purges: c.Ledger, Blobs: c.Blobs, Now: c.Now, KeyNote: lifecycle.DefaultKeyNote},

@@ -32,9 +32,8 @@ func newWatch(c Config) *watch {
 	}
 	w.sweptAt.Store(c.Now().UnixNano())
 	w.reporter = &health.Reporter{
-		Ledger: c.Ledger, Now: c.Now, Late: c.Timing.Late, Window: c.Timing.Window, PurgePatience: forgetEvery * c.Timing.Sweep, Outside: c.Catalog.Outside,
-		Known:     func(agent string, version int) bool { _, ok := c.Catalog.Lookup(agent, version); return ok },
-		LastSweep: func() time.Time { return time.Unix(0, w.sweptAt.Load()) },
+		Ledger: c.Ledger, Now: c.Now, Late: c.Timing.Late, Window: c.Timing.Window, PurgePatience: forgetEvery * c.Timing.Sweep,
+		Known: c.Catalog.Known, Outside: c.Catalog.Outside, LastSweep: func() time.Time { return time.Unix(0, w.sweptAt.Load()) },
 	}
 	return w
 }

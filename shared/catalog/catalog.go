@@ -65,17 +65,17 @@ func (c *Catalog) Current(name string) (*agent.Agent, bool) {
 	return list[len(list)-1], true
 }
 
+// Known says whether an agent version can run here.
+func (c *Catalog) Known(name string, version int) bool {
+	_, known := c.Lookup(name, version)
+	return known
+}
+
 // Outside says whether the tasks of an agent version are worked on outside: no
 // execution may be started for them.
 func (c *Catalog) Outside(name string, version int) bool {
 	a, known := c.Lookup(name, version)
 	return known && a.Outside()
-}
-
-// Default is the current version of the default agent.
-func (c *Catalog) Default() *agent.Agent {
-	a, _ := c.Current(c.names[0])
-	return a
 }
 
 // Names lists the agents; the default agent is the first.

@@ -41,8 +41,8 @@ func TestCatalog(t *testing.T) {
 	if got := c.Versions("gone"); got != nil {
 		t.Errorf("versions of an unknown agent: %v", got)
 	}
-	if c.Default() != hello {
-		t.Error("the default agent is not the first one")
+	if got, ok := c.Current("hello"); !ok || got != hello {
+		t.Error("the only version is not the current one")
 	}
 	for _, want := range []*agent.Agent{old, next, current} {
 		if got, ok := c.Lookup("review", want.Version()); !ok || got != want {
