@@ -22,7 +22,7 @@ func (p process) api() (any, error) {
 	deliveries, key := readDeliveryMachine(p.variables), readKey(p.variables)
 	who, networks := readAuth(p.variables, p.now), readNetworks(p.variables)
 	receipts := readReceipts(p.variables, p.now)
-	known, err := agents(p.variables)
+	known, err := catalog.Shipped(p.address(systemsURL))
 	policies, offered, unknown := offers(known)
 	c := readAWS(p.variables)
 	if err := errors.Join(p.err(), err, unknown); err != nil {
@@ -34,14 +34,8 @@ func (p process) api() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	told, err := dispatcher(c, machine, authority, monitor, t.grace)
-	if err != nil {
-		return nil, err
-	}
-	hooks, err := delivering(p.push(tables, ring, networks, t.grace, monitor), c, deliveries)
-	if err != nil {
-		return nil, err
-	}
+	told := dispatcher(c, machine, authority, monitor, t.grace)
+	hooks := delivering(p.push(tables, ring, networks, t.grace, monitor), c, deliveries)
 	shown := lights(p.reporter(tables, known, t))
 	door, err := api.New(api.Config{
 		Authority: authority, Blobs: newBlobs(c, s), Agents: offered, Policies: policies, Executions: told,

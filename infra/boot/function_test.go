@@ -132,4 +132,4 @@ func noPurges(context.Context) (sweep.Forgotten, error) { return sweep.Forgotten
 func nothing(context.Context, []lifecycle.Ref) sweep.Forgotten { return sweep.Forgotten{} }
 
 // nobody has no endpoints to be told.
-func nobody(context.Context, *hints) ([]string, error) { return nil, nil }
+func nobody(context.Context, *hints) []string { return nil }

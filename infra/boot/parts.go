@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/holdfast-a2a/holdfast/infra/blobs"
 	"github.com/holdfast-a2a/holdfast/infra/stepfn"
-	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
 	"github.com/holdfast-a2a/holdfast/shared/health"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -37,13 +36,6 @@ func newBlobs(c aws.Config, s storage) ledger.Blobs {
 }
 
 // dispatcher tells executions of the state machine.
-func dispatcher(c aws.Config, machine string, a *ledger.Authority, m *health.Monitor, grace time.Duration) (*dispatch.Dispatcher, error) {
-	executions, err := stepfn.New(stepfn.NewClient(c), machine)
-	if err != nil {
-		return nil, err
-	}
-	return &dispatch.Dispatcher{Authority: a, Executions: executions, Grace: grace, Watch: m}, nil
+func dispatcher(c aws.Config, machine string, a *ledger.Authority, m *health.Monitor, grace time.Duration) *dispatch.Dispatcher {
+	return &dispatch.Dispatcher{Authority: a, Executions: stepfn.New(stepfn.NewClient(c), machine), Grace: grace, Watch: m}
 }
-
-// agents are those of this build.
-func agents(v *variables) (*catalog.Catalog, error) { return catalog.Shipped(v.address(systemsURL)) }

@@ -13,7 +13,7 @@ import (
 // TestPolicies: documents are packaged with the functions. Every agent that may be deployed finds its own, and one that
 // names another does not start.
 func TestPolicies(t *testing.T) {
-	known, err := agents(newVariables([]string{"HOLDFAST_SYSTEMS_URL=http://127.0.0.1:8090"}))
+	known, err := catalog.Shipped("http://127.0.0.1:8090")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,10 +75,9 @@ func ringOf(c aws.Config, store keyring.Store, key string) (*keyring.Ring, error
 }
 
 // delivering adds what goes on with deliveries: executions of the delivery machine.
-func delivering(c push.Config, aws aws.Config, machine string) (push.Config, error) {
-	executions, err := stepfn.NewDeliveries(stepfn.NewClient(aws), machine)
-	c.Executions = executions
-	return c, err
+func delivering(c push.Config, aws aws.Config, machine string) push.Config {
+	c.Executions = stepfn.NewDeliveries(stepfn.NewClient(aws), machine)
+	return c
 }
 
 // hints are the tasks of a batch, each with its latest entry, in the order in which

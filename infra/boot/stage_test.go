@@ -82,7 +82,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	s.purges = process{logger: slog.New(slog.DiscardHandler), now: time.Now}.purges(s.memory, s.blobs, 1000)
-	s.stream = following(logger, monitorOn(s.logs), func(ctx context.Context, h *hints) ([]string, error) { return h.deliver(ctx, s.hooks), nil },
+	s.stream = following(logger, monitorOn(s.logs), func(ctx context.Context, h *hints) []string { return h.deliver(ctx, s.hooks) },
 		func(ctx context.Context, refs []lifecycle.Ref) sweep.Forgotten { return expired(ctx, s.purges, refs) })
 	return s
 }

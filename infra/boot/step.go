@@ -9,12 +9,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/dispatch"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/runner"
 )
 
-// Operations is a function that the state machine calls, as what lambda.Start takes.
+// Operations is a function that a state machine calls, as what lambda.Start takes.
 type Operations func(ctx context.Context, payload json.RawMessage) (json.RawMessage, error)
 
 // Step is the function of the states Run and Await: it runs agents' steps and parks
@@ -23,17 +24,14 @@ func Step() (Operations, error) { return newProcess().step() }
 
 func (p process) step() (Operations, error) {
 	s, machine, t, free := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables), readReserve(p.variables, defaultReserve)
-	known, err := agents(p.variables)
+	known, err := catalog.Shipped(p.address(systemsURL))
 	c := readAWS(p.variables)
 	if err := errors.Join(p.err(), err); err != nil {
 		return nil, err
 	}
 	tables, monitor := p.watched(c, s, t)
 	authority := p.authority(tables, monitor)
-	told, err := dispatcher(c, machine, authority, monitor, t.grace)
-	if err != nil {
-		return nil, err
-	}
+	told := dispatcher(c, machine, authority, monitor, t.grace)
 	steps := runner.New(runner.Config{
 		Authority: authority, Blobs: newBlobs(c, s), Agents: known, Rand: rand.Float64,
 		Lease: t.lease, Renewal: t.renewal, Grace: t.grace, Reserve: free, Watch: monitor, Logger: p.logger,
@@ -54,10 +52,7 @@ func (p process) settle() (Operations, error) {
 		return nil, err
 	}
 	tables, monitor := p.watched(c, s, t)
-	told, err := dispatcher(c, machine, p.authority(tables, monitor), monitor, t.grace)
-	if err != nil {
-		return nil, err
-	}
+	told := dispatcher(c, machine, p.authority(tables, monitor), monitor, t.grace)
 	return only(&dispatch.Handler{Dispatcher: told}, dispatch.OpSettle), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
@@ -37,13 +38,10 @@ func (p process) stream() (Streaming, error) {
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := delivering(p.push(tables, ring, networks, t.grace, monitor), c, machine)
-	if err != nil {
-		return nil, err
-	}
+	hooks := delivering(p.push(tables, ring, networks, t.grace, monitor), c, machine)
 	hooks.Receivers = &webhook.Receivers{}
-	return following(p.logger, monitor, func(ctx context.Context, h *hints) ([]string, error) {
-		return h.deliver(ctx, hooks), nil
+	return following(p.logger, monitor, func(ctx context.Context, h *hints) []string {
+		return h.deliver(ctx, hooks)
 	}, func(ctx context.Context, refs []lifecycle.Ref) sweep.Forgotten {
 		return expired(ctx, p.purges(tables, newBlobs(c, s), len(refs)), refs)
 	}), nil
@@ -61,15 +59,17 @@ func (p process) stream() (Streaming, error) {
 // first delivery already, and is at each: a poisoned record blocks nothing but itself.
 //
 // How old the oldest record was is looked at in every batch that has one.
-func following(logger *slog.Logger, monitor *health.Monitor, deliver func(context.Context, *hints) ([]string, error), purge func(context.Context, []lifecycle.Ref) sweep.Forgotten) Streaming {
+func following(logger *slog.Logger, monitor *health.Monitor, deliver func(context.Context, *hints) []string, purge func(context.Context, []lifecycle.Ref) sweep.Forgotten) Streaming {
 	return func(ctx context.Context, b Batch) (events.DynamoDBEventResponse, error) {
 		failures := []events.DynamoDBBatchItemFailure{} // Lambda takes null for a failed batch
 		entries, told := 0, newHints()
 		var over []lifecycle.Ref
-		var first oldest
+		var first time.Time
 		for _, raw := range b.Records {
 			r, err := decode(raw)
-			first.add(r.At)
+			if !r.At.IsZero() && (first.IsZero() || r.At.Before(first)) {
+				first = r.At
+			}
 			switch {
 			case err != nil:
 				failures = append(failures, events.DynamoDBBatchItemFailure{ItemIdentifier: r.SequenceNumber})
@@ -82,14 +82,10 @@ func following(logger *slog.Logger, monitor *health.Monitor, deliver func(contex
 			}
 		}
 		if !first.IsZero() {
-			monitor.StreamAge(ctx, monitor.Now().Sub(first.Time))
+			monitor.StreamAge(ctx, monitor.Now().Sub(first))
 		}
 		if len(told.order) > 0 {
-			again, err := deliver(ctx, told)
-			if err != nil {
-				return events.DynamoDBEventResponse{}, err
-			}
-			for _, number := range again {
+			for _, number := range deliver(ctx, told) {
 				failures = append(failures, events.DynamoDBBatchItemFailure{ItemIdentifier: number})
 			}
 		}

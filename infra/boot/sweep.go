@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfast-a2a/holdfast/shared/catalog"
 	"github.com/holdfast-a2a/holdfast/shared/health"
 	"github.com/holdfast-a2a/holdfast/shared/sweep"
 	"github.com/holdfast-a2a/holdfast/shared/webhook"
@@ -26,26 +27,20 @@ func (p process) sweep() (Sweeping, error) {
 	s, machine, t := readStorage(p.variables), readMachine(p.variables), readTiming(p.variables)
 	most, free := p.count(sweepMost, defaultSweepMost), readReserve(p.variables, defaultReserve)
 	deliveries := readDeliveryMachine(p.variables)
-	known, err := agents(p.variables)
+	known, err := catalog.Shipped(p.address(systemsURL))
 	c := readAWS(p.variables)
 	if err := errors.Join(p.err(), err); err != nil {
 		return nil, err
 	}
 	tables, monitor := p.watched(c, s, t)
 	authority := p.authority(tables, monitor)
-	told, err := dispatcher(c, machine, authority, monitor, t.grace)
-	if err != nil {
-		return nil, err
-	}
+	told := dispatcher(c, machine, authority, monitor, t.grace)
 	// It delivers nothing, and so reads no key and no secret.
-	hooks, err := delivering(p.push(tables, nil, nil, t.grace, monitor), c, deliveries)
-	if err != nil {
-		return nil, err
-	}
+	hooks := delivering(p.push(tables, nil, nil, t.grace, monitor), c, deliveries)
 	planner := hooks.Planner()
 	return bounded(monitor, p.reporter(tables, known, t).Survey, &sweep.Sweeper{
 		Authority: authority, Executions: told, Page: sweepPage, Most: most, Watch: monitor, Logger: p.logger,
-		Known: func(agent string, version int) bool { _, ok := known.Lookup(agent, version); return ok }, Outside: known.Outside,
+		Known: known.Known, Outside: known.Outside,
 	}, hooks.Sweeper(planner, planner.Hand).Run, p.purges(tables, newBlobs(c, s), most).Run, free), nil
 }
 

@@ -2,7 +2,6 @@ package boot
 
 import (
 	"context"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -33,21 +32,11 @@ func (p process) authority(l ledger.Ledger, m *health.Monitor) *ledger.Authority
 // reporter makes reports. That the sweep runs it knows from its notes.
 func (p process) reporter(l ledger.Ledger, known *catalog.Catalog, t timing) *health.Reporter {
 	return &health.Reporter{
-		Ledger: l, Now: p.now, Late: t.late, Window: t.window, PurgePatience: ttlPatience, Outside: known.Outside,
-		Known: func(agent string, version int) bool { _, ok := known.Lookup(agent, version); return ok },
+		Ledger: l, Now: p.now, Late: t.late, Window: t.window, PurgePatience: ttlPatience, Known: known.Known, Outside: known.Outside,
 	}
 }
 
 // lights is what the door reports of a tenant.
 func lights(r *health.Reporter) func(ctx context.Context, tenant string) (any, error) {
 	return func(ctx context.Context, tenant string) (any, error) { return r.Report(ctx, tenant) }
-}
-
-// oldest keeps the earliest of some instants.
-type oldest struct{ time.Time }
-
-func (o *oldest) add(at time.Time) {
-	if !at.IsZero() && (o.IsZero() || at.Before(o.Time)) {
-		o.Time = at
-	}
 }

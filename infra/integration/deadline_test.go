@@ -25,10 +25,7 @@ func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, plan{sweep: time.Hour}) // it is called by hand
 	ctx := t.Context()
-	executions, err := stepfn.New(stepfn.NewClient(configuration(s.machine.url)), machineARN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	executions := stepfn.New(stepfn.NewClient(configuration(s.machine.url)), machineARN)
 	told := &dispatch.Dispatcher{Authority: s.auth, Executions: executions, Grace: raceGrace}
 
 	parked := s.asks()

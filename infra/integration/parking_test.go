@@ -57,10 +57,7 @@ func newParking(t *testing.T, c *chance) *parking {
 		return p.invoke(ctx, payload)
 	})
 	tell := func(side string, a *ledger.Authority) *dispatch.Dispatcher {
-		executions, err := stepfn.New(stepfn.NewClient(configuration(p.machine.url)), machineARN)
-		if err != nil {
-			t.Fatal(err)
-		}
+		executions := stepfn.New(stepfn.NewClient(configuration(p.machine.url)), machineARN)
 		return &dispatch.Dispatcher{Authority: a, Executions: &witnessed{executions, p, side}, Grace: raceGrace}
 	}
 	p.parker, p.answerer, p.sweeper = tell(sideParking, parking), tell(sideAnswering, p.answering), tell(sideSweep, p.plain)

@@ -21,10 +21,7 @@ func TestTokenIsOfOnePause(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, plan{build: trial})
 	ctx := t.Context()
-	executions, err := stepfn.New(stepfn.NewClient(configuration(s.machine.url)), machineARN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	executions := stepfn.New(stepfn.NewClient(configuration(s.machine.url)), machineARN)
 	one, other := s.parks("one", "ask 2", 1), s.parks("other", "ask 2", 1)
 	first, theirs := s.token(one, 1), s.token(other, 1)
 	if first.Value == theirs.Value {
@@ -105,10 +102,7 @@ func TestCheckpointOfAnotherAgent(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, plan{})
 	ctx := t.Context()
-	executions, err := stepfn.New(stepfn.NewClient(configuration(s.machine.url)), machineARN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	executions := stepfn.New(stepfn.NewClient(configuration(s.machine.url)), machineARN)
 	told := &dispatch.Dispatcher{Authority: s.auth, Executions: executions, Grace: raceGrace}
 	for _, c := range []struct{ step, state, want string }{
 		{"collect", `{"at":1,"to":3}`, `agent hello version 1 has no step "collect"`},

@@ -15,11 +15,8 @@ type Deliveries struct {
 var _ webhook.Executions = (*Deliveries)(nil)
 
 // NewDeliveries takes what New takes.
-func NewDeliveries(client Starter, machineARN string) (*Deliveries, error) {
-	if err := checkMachine(machineARN); err != nil {
-		return nil, err
-	}
-	return &Deliveries{client: client, machine: machineARN}, nil
+func NewDeliveries(client Starter, machineARN string) *Deliveries {
+	return &Deliveries{client: client, machine: machineARN}
 }
 
 // Start implements webhook.Executions. A name is of one generation of one endpoint as it

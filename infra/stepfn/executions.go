@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
@@ -45,18 +44,8 @@ type Executions struct {
 // alias's: an execution then records which version of the definition it runs,
 // and a deploy moves new executions by moving the alias. The client should come
 // from [NewClient].
-func New(client Client, machineARN string) (*Executions, error) {
-	if err := checkMachine(machineARN); err != nil {
-		return nil, err
-	}
-	return &Executions{client: client, machine: machineARN}, nil
-}
-
-func checkMachine(arn string) error {
-	if !strings.HasPrefix(arn, "arn:") || !strings.Contains(arn, ":stateMachine:") {
-		return fmt.Errorf("stepfn: %q is no ARN of a state machine, such as arn:aws:states:eu-west-1:123456789012:stateMachine:task:live", arn)
-	}
-	return nil
+func New(client Client, machineARN string) *Executions {
+	return &Executions{client: client, machine: machineARN}
 }
 
 // Start implements dispatch.Executions.

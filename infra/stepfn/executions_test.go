@@ -47,11 +47,7 @@ func (s *scripted) SendTaskSuccess(_ context.Context, in *sfn.SendTaskSuccessInp
 
 func newExecutions(t *testing.T, client stepfn.Client) *stepfn.Executions {
 	t.Helper()
-	e, err := stepfn.New(client, machine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return stepfn.New(client, machine)
 }
 
 // wire wraps an error as the SDK does.
@@ -162,19 +158,6 @@ func wantNoToken(t *testing.T, err error) {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if text := fmt.Sprintf("%v %+v %#v", err, err, err.Error()); strings.Contains(text, token) {
 			t.Errorf("the token is in an error: %s", text)
-		}
-	}
-}
-
-func TestNewWantsAnARN(t *testing.T) {
-	for _, arn := range []string{"", "holdfast-task", "arn:aws:lambda:eu-west-1:123456789012:function:step"} {
-		if _, err := stepfn.New(&scripted{}, arn); err == nil {
-			t.Errorf("New took %q", arn)
-		}
-	}
-	for _, arn := range []string{machine, "arn:aws-cn:states:cn-north-1:123456789012:stateMachine:task"} {
-		if _, err := stepfn.New(&scripted{}, arn); err != nil {
-			t.Errorf("New refused %q: %v", arn, err)
 		}
 	}
 }
