@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -10,14 +9,15 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/local/node"
 	"github.com/holdfast-a2a/holdfast/local/sqlite"
+	"github.com/holdfast-a2a/holdfast/local/watch"
 	"github.com/holdfast-a2a/holdfast/shared/export"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/policy"
@@ -43,13 +43,8 @@ func parseOrigin(name, about string, args []string, logs io.Writer, files bool) 
 		return origin{}, err
 	}
 	o := origin{chosen: map[string]bool{}, policies: shipped}
-	f := flag.NewFlagSet(name, flag.ContinueOnError)
-	f.SetOutput(logs)
-	f.Usage = func() {
-		fmt.Fprintf(logs, "usage: local %s [flags] TASK\n\n%s\n", name, about)
-		f.PrintDefaults()
-	}
-	f.StringVar(&o.server, "server", "http://127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address of the server, which is asked when it is named, or uses the folder")
+	f := flagSet(name, "[flags] TASK\n\n"+about, logs)
+	f.StringVar(&o.server, "server", defaultServer(), "address of the server, which is asked when it is named, or uses the folder")
 	f.StringVar(&o.data, "data", ".holdfast", "data folder, which is read, and not changed, while no server uses it")
 	policiesFlag(f, o.policies)
 	f.StringVar(&o.agent, "agent", "", "the task's agent, for the server; without it the server's default agent, or the one that the console shows")
@@ -69,35 +64,11 @@ func parseOrigin(name, about string, args []string, logs io.Writer, files bool) 
 	default:
 		problems = append(problems, fmt.Errorf("one task at a time, not %d: local %s TASK", len(tasks), name))
 	}
-	if u, err := url.Parse(o.server); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		problems = append(problems, fmt.Errorf("--server %q: an address such as http://127.0.0.1:8080 is needed", o.server))
-	}
-	if named := []bool{o.chosen["server"], o.chosen["data"], o.file != ""}; count(named) > 1 {
+	problems = append(problems, checkServer(o.server))
+	if server, data, file := o.chosen["server"], o.chosen["data"], o.file != ""; server && data || file && (server || data) {
 		problems = append(problems, errors.New("--server, --data and --file exclude one another"))
 	}
 	return o, errors.Join(problems...)
-}
-
-// parseAll reads flags that may follow the arguments.
-func parseAll(f *flag.FlagSet, args []string) (plain []string, err error) {
-	for {
-		if err := f.Parse(args); err != nil {
-			return nil, usage(err)
-		}
-		if f.NArg() == 0 {
-			return plain, nil
-		}
-		plain, args = append(plain, f.Arg(0)), f.Args()[1:]
-	}
-}
-
-func count(all []bool) (n int) {
-	for _, is := range all {
-		if is {
-			n++
-		}
-	}
-	return n
 }
 
 // exportTask writes a task's export, and checks on the way what it writes.
@@ -133,7 +104,7 @@ func broken(what string, report export.Report, out io.Writer) error {
 
 // summary is a sound export in one line.
 func summary(r export.Report) string {
-	return fmt.Sprintf("task %s, %s, %d entries, chain %s: nothing is broken", printable(string(r.Header.Task)), stateName(r.Head.State), r.Counts.Entry, r.Chain)
+	return fmt.Sprintf("task %s, %s, %d entries, chain %s: nothing is broken", printable(string(r.Header.Task)), watch.StateName(r.Head.State), r.Counts.Entry, r.Chain)
 }
 
 // read reads the task with all that its export says of it.
@@ -202,18 +173,13 @@ func withInput(name string, use func(io.Reader) error) error {
 	return errors.Join(use(file), file.Close())
 }
 
-// printable takes control characters out of what others wrote: a terminal would
-// obey them.
+// printable takes out of what others wrote what a terminal would obey: control
+// characters, and those that turn the direction of text around.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return '\uFFFD'
 		}
 		return r
 	}, s)
-}
-
-// stateName is a state's short name.
-func stateName(s a2a.TaskState) string {
-	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(string(s), "TASK_STATE_")), "_", "-")
 }

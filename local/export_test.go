@@ -303,3 +303,10 @@ type broke struct{}
 
 // Write implements io.Writer.
 func (broke) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+// Nothing that others wrote moves a terminal's cursor, or turns what stands beside it around.
+func TestPrintable(t *testing.T) {
+	if got, want := printable("a\x1b[2Jb\u009bc\u202ed\u2066é\n"), "a\uFFFD[2Jb\uFFFDc\uFFFDd\uFFFDé\uFFFD"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

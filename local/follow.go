@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -19,14 +16,11 @@ import (
 // askTime bounds a question on the side.
 const askTime = 5 * time.Second
 
-// endedBadly is the end of a followed task that was not completed. The exit code
-// tells it from a failure to follow.
+// endedBadly is the end of a followed task that was not completed. An exit code of its
+// own tells it from a failure to follow.
 type endedBadly struct{ state a2a.TaskState }
 
 func (e endedBadly) Error() string { return "the task is " + watch.StateName(e.state) }
-
-// ExitCode is the process's exit code.
-func (e endedBadly) ExitCode() int { return 3 }
 
 // pursuit are the flags of watch, read once.
 type pursuit struct {
@@ -38,26 +32,15 @@ type pursuit struct {
 
 func parseFollow(args []string, logs io.Writer) (pursuit, error) {
 	var p pursuit
-	f := flag.NewFlagSet("watch", flag.ContinueOnError)
-	f.SetOutput(logs)
-	f.Usage = func() {
-		_, _ = fmt.Fprintln(logs, "usage: local watch [flags] TASK\n\nexit code: 0 completed, 3 failed, canceled or rejected, 1 not known")
-		f.PrintDefaults()
-	}
-	f.StringVar(&p.client.BaseURL, "server", "http://127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address of the server")
+	f := flagSet("watch", "[flags] TASK\n\nexit code: 0 completed, 3 failed, canceled or rejected, 1 not known", logs)
+	f.StringVar(&p.client.BaseURL, "server", defaultServer(), "address of the server")
 	f.StringVar(&p.client.Agent, "agent", "", "the task's agent; without it the server's default agent")
 	f.Uint64Var(&p.after, "after", 0, "show only what comes after this sequence")
 	f.BoolVar(&p.raw, "json", false, "print each update as it came, one line of JSON each")
 	f.DurationVar(&p.client.Patience, "patience", 5*time.Minute, "how long to try again while the server does not answer")
-	var tasks []string
-	for { // flags may follow the task
-		if err := f.Parse(args); err != nil {
-			return p, usage(err)
-		}
-		if f.NArg() == 0 {
-			break
-		}
-		tasks, args = append(tasks, f.Arg(0)), f.Args()[1:]
+	tasks, err := parseAll(f, args)
+	if err != nil {
+		return p, err
 	}
 	var problems []error
 	if len(tasks) == 1 {
@@ -65,9 +48,7 @@ func parseFollow(args []string, logs io.Writer) (pursuit, error) {
 	} else {
 		problems = append(problems, fmt.Errorf("one task is followed at a time, not %d: local watch TASK", len(tasks)))
 	}
-	if u, err := url.Parse(p.client.BaseURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		problems = append(problems, fmt.Errorf("--server %q: an address such as http://127.0.0.1:8080 is needed", p.client.BaseURL))
-	}
+	problems = append(problems, checkServer(p.client.BaseURL))
 	if p.client.Patience <= 0 {
 		problems = append(problems, errors.New("--patience must be positive"))
 	}

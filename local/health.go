@@ -1,18 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
+	"github.com/holdfast-a2a/holdfast/local/watch"
 	"github.com/holdfast-a2a/holdfast/shared/health"
 	"github.com/holdfast-a2a/holdfast/shared/metrics"
 )
@@ -23,13 +21,8 @@ var errUnwell = errors.New("a light is red")
 // lights asks a server what is watched, and prints what is not green with the tasks
 // that break it.
 func lights(ctx context.Context, args []string, out, logs io.Writer) error {
-	f := flag.NewFlagSet("health", flag.ContinueOnError)
-	f.SetOutput(logs)
-	f.Usage = func() {
-		fmt.Fprintf(logs, "usage: local health [flags]\n\nShows the lights of the watched invariants, and the tasks that break them. exit code: 0; 1 when a light is red, or the server cannot be asked.\n")
-		f.PrintDefaults()
-	}
-	server := f.String("server", "http://127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address of the server")
+	f := flagSet("health", "[flags]\n\nShows the lights of the watched invariants, and the tasks that break them. exit code: 0; 1 when a light is red, or the server cannot be asked.", logs)
+	server := f.String("server", defaultServer(), "address of the server")
 	asJSON := f.Bool("json", false, "print the report as the server gives it")
 	rest, err := parseAll(f, args)
 	if err != nil {
@@ -62,12 +55,12 @@ func fetchLights(ctx context.Context, server string) (raw []byte, err error) {
 	const longest = 1 << 20
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(server, "/")+"/health", nil) //nolint:gosec // G704: whoever runs this names the server
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(server, "/")+"/health", nil)
 	if err != nil {
 		return nil, err
 	}
 	presentKey(req)
-	resp, err := http.DefaultClient.Do(req) //nolint:gosec // G704: likewise
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("asking the server: %w", err)
 	}
@@ -94,7 +87,7 @@ func printLights(out io.Writer, r health.Report) {
 				line += fmt.Sprintf("  %s@%d", t.Agent, t.AgentVersion)
 			}
 			if t.State != "" {
-				line += "  " + stateName(t.State)
+				line += "  " + watch.StateName(t.State)
 			}
 			if !t.Since.IsZero() {
 				line += "  for " + span(r.At.Sub(t.Since))

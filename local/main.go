@@ -56,14 +56,14 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// exitCode is 0, 1 for a failure, 2 for a command line that cannot be
-// understood, or what the command says itself.
+// exitCode is 0, 1 for a failure, 2 for a command line that cannot be understood, or 3
+// for a followed task that was not completed.
 func exitCode(err error) int {
 	if err == nil {
 		return 0
 	}
-	if end, ok := errors.AsType[endedBadly](err); ok {
-		return end.ExitCode()
+	if _, ok := errors.AsType[endedBadly](err); ok {
+		return 3
 	}
 	fmt.Fprintln(os.Stderr, "holdfast:", err)
 	if errors.Is(err, errUsage) {
@@ -71,9 +71,6 @@ func exitCode(err error) int {
 	}
 	return 1
 }
-
-// errUsage is a command line that cannot be understood.
-var errUsage = errors.New("see the usage above")
 
 func run(ctx context.Context, args []string, out, logs io.Writer) error {
 	all := commands()

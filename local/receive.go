@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,13 +24,8 @@ const (
 
 // receive takes webhooks on this machine.
 func receive(ctx context.Context, args []string, out, logs io.Writer) error {
-	f := flag.NewFlagSet("receive", flag.ContinueOnError)
-	f.SetOutput(logs)
-	f.Usage = func() {
-		_, _ = fmt.Fprintln(logs, "usage: local receive [flags]\n\nTakes webhooks, verifies them and prints what they are. HOLDFAST_WEBHOOK_TOKEN is the token that they are configured with.")
-		f.PrintDefaults()
-	}
-	server := f.String("server", "http://127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address of the server that sends, where its keys are")
+	f := flagSet("receive", "[flags]\n\nTakes webhooks, verifies them and prints what they are. HOLDFAST_WEBHOOK_TOKEN is the token that they are configured with.", logs)
+	server := f.String("server", defaultServer(), "address of the server that sends, where its keys are")
 	addr := f.String("addr", defaultReceiverAddr, "address to take webhooks on")
 	state := f.String("state", ".holdfast-"+receivedFile, "file of what was taken")
 	fail := f.String("fail", "", "what becomes of the first requests, such as \"500 500/30 hang reset lost\"")
@@ -109,22 +102,11 @@ func (r receiving) start(ctx context.Context, out io.Writer) (stop func(), err e
 		return nil, err
 	}
 	server := &http.Server{Handler: loopbackOnly(handler), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			fmt.Fprintln(out, "the receiver of webhooks:", err)
-		}
-	}()
+	stop = background(server, listener, "the receiver of webhooks:", out)
 	mu.Lock()
 	defer mu.Unlock()
 	fmt.Fprintf(out, "webhooks are taken on http://%s\n", listener.Addr())
-	return func() {
-		if err := server.Close(); err != nil {
-			fmt.Fprintln(out, "the receiver of webhooks:", err)
-		}
-		<-ended
-	}, nil
+	return stop, nil
 }
 
 // startReceiver is the receiver of serve --receiver, which takes what this same server

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 
+	"github.com/holdfast-a2a/holdfast/local/watch"
 	"github.com/holdfast-a2a/holdfast/shared/export"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/policy"
@@ -31,7 +33,7 @@ func reconcile(ctx context.Context, args []string, out, logs io.Writer) error {
 	for _, e := range p.Effects {
 		states[e.State]++
 	}
-	fmt.Fprintf(out, "task %s, %s: %d effects, of which %d done, %d failed, %d in doubt, %d intended\n", printable(string(p.Header.Task)), stateName(p.Head.State),
+	fmt.Fprintf(out, "task %s, %s: %d effects, of which %d done, %d failed, %d in doubt, %d intended\n", printable(string(p.Header.Task)), watch.StateName(p.Head.State),
 		len(p.Effects), states[lifecycle.EffectDone], states[lifecycle.EffectFailed], states[lifecycle.EffectInDoubt], states[lifecycle.EffectIntended])
 	for _, e := range p.Effects {
 		s.title(printable(e.Key))
@@ -84,11 +86,7 @@ func (s sheet) settlement() {
 		return
 	}
 	s.field("receipt", "entry %d, digest %s", done.Receipt.Seq, done.Receipt.Chain)
-	basis := string(done.Basis)
-	if basis == "" {
-		basis = "nothing"
-	}
-	s.field("billed", "%d units, by the basis %s", done.Units, basis)
+	s.field("billed", "%d units, by the basis %s", done.Units, cmp.Or(string(done.Basis), "nothing"))
 	s.field("undo", "%d effects", done.Compensate)
 	for _, e := range done.Effects {
 		if e.Duty == policy.DutyCompensate {

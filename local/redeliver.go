@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
@@ -25,13 +24,8 @@ type redelivery struct {
 
 func parseRedeliver(args []string, logs io.Writer) (redelivery, error) {
 	r := redelivery{origin: origin{chosen: map[string]bool{}}, since: -1}
-	f := flag.NewFlagSet("redeliver", flag.ContinueOnError)
-	f.SetOutput(logs)
-	f.Usage = func() {
-		_, _ = fmt.Fprint(logs, "usage: local redeliver [flags] TASK\n\nHas a running server deliver to a task's webhooks again: what they have not taken, also where deliveries were given up, or what comes after a sequence. exit code: 0; 1 when nothing is delivered again.\n")
-		f.PrintDefaults()
-	}
-	f.StringVar(&r.server, "server", "http://127.0.0.1:"+cmp.Or(os.Getenv("HOLDFAST_PORT"), "8080"), "address of the server")
+	f := flagSet("redeliver", "[flags] TASK\n\nHas a running server deliver to a task's webhooks again: what they have not taken, also where deliveries were given up, or what comes after a sequence. exit code: 0; 1 when nothing is delivered again.", logs)
+	f.StringVar(&r.server, "server", defaultServer(), "address of the server")
 	f.StringVar(&r.agent, "agent", "", "the task's agent; without it the server's default agent, or the one that the console shows")
 	f.StringVar(&r.endpoint, "endpoint", "", "ID of one webhook (local show lists them); without it all of the task")
 	f.Int64Var(&r.since, "since", r.since, "sequence after which everything is delivered again, 0 for all; without it deliveries go on where they stopped")
@@ -49,22 +43,15 @@ func parseRedeliver(args []string, logs io.Writer) (redelivery, error) {
 	if r.chosen["since"] && r.since < 0 {
 		problems = append(problems, errors.New("--since must be a sequence, or 0 for everything"))
 	}
-	if u, err := url.Parse(r.server); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		problems = append(problems, fmt.Errorf("--server %q: an address such as http://127.0.0.1:8080 is needed", r.server))
-	}
-	return r, errors.Join(problems...)
+	return r, errors.Join(append(problems, checkServer(r.server))...)
 }
 
 // redeliver has webhooks delivered again by the server that delivers.
-func redeliver(ctx context.Context, args []string, out, logs io.Writer) error {
+func redeliver(ctx context.Context, args []string, out, logs io.Writer) (err error) {
 	r, err := parseRedeliver(args, logs)
 	if err != nil {
 		return err
 	}
-	return r.ask(ctx, out)
-}
-
-func (r redelivery) ask(ctx context.Context, out io.Writer) (err error) {
 	below := "/pushNotificationConfigs:replay"
 	if r.endpoint != "" {
 		below = "/pushNotificationConfigs/" + url.PathEscape(r.endpoint) + "/replay"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/url"
@@ -20,12 +19,7 @@ import (
 
 // replay rebuilds a task from its export alone.
 func replay(_ context.Context, args []string, out, logs io.Writer) error {
-	f := flag.NewFlagSet("replay", flag.ContinueOnError)
-	f.SetOutput(logs)
-	f.Usage = func() {
-		fmt.Fprintln(logs, "usage: local replay [flags] FILE\n\nPrints the task, its head and its artifacts, folded from the export's entries. \"-\" is standard input.")
-		f.PrintDefaults()
-	}
+	f := flagSet("replay", "[flags] FILE\n\nPrints the task, its head and its artifacts, folded from the export's entries. \"-\" is standard input.", logs)
 	folder := f.String("out", "", "also write the artifacts into this folder, a file each")
 	names, err := parseAll(f, args)
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,7 +14,7 @@ import (
 	"github.com/holdfast-a2a/holdfast/shared/keyring"
 )
 
-const ringAbout = `usage: local keys [flags] ACT [USE]
+const ringAbout = `[flags] ACT [USE]
 
 Looks after a deployment's keys. USE is card, seal or webhook (shared/keyring says what
 each is for and how it is replaced).
@@ -27,7 +26,6 @@ each is for and how it is replaced).
 
 Of a data folder, which no server may be using, or with --table of a deployment on AWS.
 Processes that run learn of a new key when they start anew.
-
 `
 
 // ringCommand is what is to be done with which keys.
@@ -40,12 +38,7 @@ type ringCommand struct {
 }
 
 func parseKeys(args []string, logs io.Writer) (c ringCommand, err error) {
-	f := flag.NewFlagSet("keys", flag.ContinueOnError)
-	f.SetOutput(logs)
-	f.Usage = func() {
-		_, _ = fmt.Fprint(logs, ringAbout)
-		f.PrintDefaults()
-	}
+	f := flagSet("keys", ringAbout, logs)
 	f.StringVar(&c.data, "data", ".holdfast", "data folder")
 	f.StringVar(&c.table, "table", "", "private table of a deployment on AWS (the stack's output PrivateTable); region and credentials are those of the environment")
 	f.StringVar(&c.key, "kms-key", "", "ARN of the key that wraps the ring of that deployment (its parameter KmsKeyArn)")

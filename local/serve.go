@@ -143,13 +143,6 @@ func parseNetworks(text string) (out []netip.Prefix, err error) {
 	return out, nil
 }
 
-func usage(err error) error {
-	if errors.Is(err, flag.ErrHelp) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", err, errUsage)
-}
-
 func serve(ctx context.Context, args []string, out, logs io.Writer) (err error) {
 	s, err := parseServe(args, logs)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -105,7 +104,7 @@ func follows(t *testing.T, url string, task a2a.TaskID) {
 	t.Helper()
 	var out bytes.Buffer
 	err := run(t.Context(), []string{"watch", "--server", url, string(task)}, &out, io.Discard)
-	if end, is := errors.AsType[endedBadly](err); !is || end.ExitCode() != 3 || !strings.Contains(strings.ToLower(out.String()), "canceled") {
+	if exitCode(err) != 3 || !strings.Contains(strings.ToLower(out.String()), "canceled") {
 		t.Errorf("watch: %v, %s", err, out.String())
 	}
 	err = run(t.Context(), []string{"watch", "--server", url, "none"}, io.Discard, io.Discard)

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"github.com/holdfast-a2a/holdfast/local/watch"
 	"github.com/holdfast-a2a/holdfast/shared/export"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -75,7 +77,7 @@ func (s sheet) top() {
 	if h.State.Terminal() {
 		age = h.StatusAt.Sub(h.AcceptedAt)
 	}
-	s.field("state", "%s since %s; accepted %s, %s old", stateName(h.State), instant(h.StatusAt), instant(h.AcceptedAt), span(age))
+	s.field("state", "%s since %s; accepted %s, %s old", watch.StateName(h.State), instant(h.StatusAt), instant(h.AcceptedAt), span(age))
 	s.field("step", "%s, visit %d, %d failed attempts", h.Step, h.Visit, h.Attempt)
 	if h.Holder == "" {
 		s.field("lease", "nobody holds it; fence %d, generation %d", h.Fence, h.Generation)
@@ -123,7 +125,7 @@ func (s sheet) timeline() {
 			s.line("%5d %s %-16s %v", e.Seq, e.AcceptedAt.UTC().Format("15:04:05.000"), e.Type, err)
 			continue
 		}
-		s.line("%5d %s %-16s %-15s %s", e.Seq, e.AcceptedAt.UTC().Format("15:04:05.000"), e.Type, stateName(ev.State), strings.Join(append(facts(ev), "by "+by), ", "))
+		s.line("%5d %s %-16s %-15s %s", e.Seq, e.AcceptedAt.UTC().Format("15:04:05.000"), e.Type, watch.StateName(ev.State), strings.Join(append(facts(ev), "by "+by), ", "))
 	}
 }
 
@@ -167,7 +169,7 @@ func (s sheet) pauses() {
 				s.title("pauses")
 			}
 			open = ev.Pause
-			s.line("%d  %s, asked %s, deadline %s, then %s", open.Number, stateName(ev.State), instant(e.AcceptedAt), instant(open.DeadlineAt), stateName(open.Outcome))
+			s.line("%d  %s, asked %s, deadline %s, then %s", open.Number, watch.StateName(ev.State), instant(e.AcceptedAt), instant(open.DeadlineAt), watch.StateName(open.Outcome))
 			if c := open.Challenge; c != nil {
 				s.line("   challenge %d: %s", c.Number, c.Action)
 			}
@@ -240,11 +242,7 @@ func (s sheet) endpoints() {
 		s.title("webhooks")
 	}
 	for _, e := range s.task.Endpoints {
-		state := string(e.State)
-		if state == "" {
-			state = "active"
-		}
-		s.line("%s  %s, %s, has %d of %d, %d delivered, %d failures in a row", e.ID, e.Origin, state, e.Cursor, max(e.Wanted, s.task.Head.Seq), e.Delivered, e.Failures)
+		s.line("%s  %s, %s, has %d of %d, %d delivered, %d failures in a row", e.ID, e.Origin, cmp.Or(string(e.State), "active"), e.Cursor, max(e.Wanted, s.task.Head.Seq), e.Delivered, e.Failures)
 		for _, a := range e.Attempts {
 			s.line("   %s entry %d, attempt %d: %d %s in %d ms", instant(a.At), a.Seq, a.Number, a.Status, a.Error, a.Millis)
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -56,19 +55,10 @@ func startSystems(addr string, grants []byte, advice string, out io.Writer) (sto
 		return nil, err
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			fmt.Fprintln(out, "the systems under review:", err)
-		}
-	}()
+	end := background(server, listener, "the systems under review:", out)
 	fmt.Fprintf(out, "the systems under review are on http://%s\n", listener.Addr())
 	return func() {
 		handler.Release()
-		if err := server.Close(); err != nil {
-			fmt.Fprintln(out, "the systems under review:", err)
-		}
-		<-ended
+		end()
 	}, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 
@@ -13,12 +12,7 @@ import (
 
 // verify checks exports without a server.
 func verify(_ context.Context, args []string, out, logs io.Writer) error {
-	f := flag.NewFlagSet("verify", flag.ContinueOnError)
-	f.SetOutput(logs)
-	f.Usage = func() {
-		fmt.Fprintln(logs, "usage: local verify [flags] FILE…\n\nChecks exports: their lines, the chain, the invariants. \"-\" is standard input. exit code: 0 nothing is broken, 1 something is")
-		f.PrintDefaults()
-	}
+	f := flagSet("verify", "[flags] FILE…\n\nChecks exports: their lines, the chain, the invariants. \"-\" is standard input. exit code: 0 nothing is broken, 1 something is", logs)
 	stdin := f.Bool("stdin", false, "check standard input")
 	digest := f.String("digest", "", "the digest in the task's receipt, as a caller has kept it: the export must end with it")
 	names, err := parseAll(f, args)
