@@ -168,7 +168,7 @@ func TestKeysOnAWS(t *testing.T) {
 	has(t, act("wrap --table t --kms-key b --from-kms-key a"), "1 secrets were replaced")
 	has(t, act("list --table t --kms-key b"), "webhook  2", "webhook  1")
 	after, err := keyring.New(keyring.Wrap(store, mirror('b'))).Webhook(t.Context())
-	if err != nil || len(after) != 2 || after[1] != before[0] {
+	if err != nil || len(after) != 2 || !after[1].Equal(before[0]) {
 		t.Errorf("%d keys, %v", len(after), err)
 	}
 	if _, err := keyring.New(store).Webhook(t.Context()); err == nil {

@@ -144,13 +144,8 @@ func (x *hooks) trust(h *hook, r *http.Request, body []byte) {
 		x.w.broken("I11", "the keys cannot be had: %v", err)
 		return
 	}
-	signer, err := webhook.NewSigner(private...)
-	if err != nil {
-		x.w.broken("I11", "%v", err)
-		return
-	}
 	stamp := r.Header.Get("Webhook-Timestamp")
-	if !signedBy(signer.Public(), r.Header.Get("Webhook-Signature"), r.Header.Get("Webhook-Id")+"."+stamp+"."+string(body)) {
+	if !signedBy(webhook.Signer(private).Public(), r.Header.Get("Webhook-Signature"), r.Header.Get("Webhook-Id")+"."+stamp+"."+string(body)) {
 		x.w.broken("I11", "%s was sent what no published key has signed", r.URL.Path)
 	}
 	sent, err := strconv.ParseInt(stamp, 10, 64)

@@ -66,6 +66,9 @@ const maxRounds = 5
 
 // change reads the list anew, and puts another one in its place.
 func (r *Ring) change(ctx context.Context, use Use, next func(keys []Key) ([]Key, error)) error {
+	if _, ok := Overlap[use]; !ok {
+		return fmt.Errorf("keys for %q are not replaced: there are card, seal and webhook", use)
+	}
 	for range maxRounds {
 		l, err := readList(ctx, r.store)
 		if err != nil {
@@ -117,9 +120,6 @@ const maxKeys = 4
 // Rotate makes the next key of a use, and says its number. It seals from now on; signed is
 // with it and those before it.
 func (r *Ring) Rotate(ctx context.Context, use Use, now time.Time) (number int, err error) {
-	if _, ok := Overlap[use]; !ok {
-		return 0, fmt.Errorf("keys for %q are not replaced: there are card, seal and webhook", use)
-	}
 	err = r.change(ctx, use, func(keys []Key) ([]Key, error) {
 		if len(keys) >= maxKeys {
 			return nil, fmt.Errorf("there are %d keys for %s already: retire the older ones", len(keys), use)
@@ -144,13 +144,9 @@ const day = 24 * time.Hour
 
 // Retire drops the keys of a use but the newest, and says how many.
 func (r *Ring) Retire(ctx context.Context, use Use, now time.Time) (dropped int, err error) {
-	overlap, ok := Overlap[use]
-	if !ok {
-		return 0, fmt.Errorf("keys for %q are not replaced: there are card, seal and webhook", use)
-	}
 	err = r.change(ctx, use, func(keys []Key) ([]Key, error) {
 		dropped = len(keys) - 1
-		if end := keys[0].MadeAt.Add(overlap); dropped > 0 && now.Before(end) {
+		if end := keys[0].MadeAt.Add(Overlap[use]); dropped > 0 && now.Before(end) {
 			return nil, fmt.Errorf("key %d for %s is too young: the older ones may go on %s", keys[0].Number, use, end.Format(time.DateOnly))
 		}
 		return keys[:1], nil

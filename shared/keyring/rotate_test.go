@@ -35,13 +35,16 @@ func keyIDs(t *testing.T, r *keyring.Ring) (ids []string) {
 	return ids
 }
 
-func hooks(t *testing.T, r *keyring.Ring) []string {
+func hooks(t *testing.T, r *keyring.Ring) (out []string) {
 	t.Helper()
 	keys, err := r.Webhook(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return keys
+	for _, k := range keys {
+		out = append(out, string(k.Seed()))
+	}
+	return out
 }
 
 // A key is replaced with overlap: what the old one signed is verified by what is

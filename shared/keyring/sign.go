@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 
@@ -15,13 +14,13 @@ import (
 // SignCard signs the canonical JSON of an agent card (A2A §8.4.2), with every key: a JWS
 // with a detached payload, by Ed25519, whose key is in the key set at keySetURL.
 func (r *Ring) SignCard(ctx context.Context, canonical []byte, keySetURL string) ([]a2a.AgentCardSignature, error) {
-	keys, err := r.keys(ctx, Card)
+	keys, err := r.private(ctx, Card)
 	if err != nil {
 		return nil, err
 	}
 	var out []a2a.AgentCardSignature
 	for _, k := range keys {
-		s, err := signCard(ed25519.NewKeyFromSeed(k.seed), canonical, keySetURL)
+		s, err := signCard(k, canonical, keySetURL)
 		if err != nil {
 			return nil, err
 		}
@@ -46,25 +45,29 @@ func signCard(private ed25519.PrivateKey, canonical []byte, keySetURL string) (f
 
 // KeySet are the public halves of what signs cards, as a JWK Set (RFC 7517).
 func (r *Ring) KeySet(ctx context.Context) ([]byte, error) {
-	keys, err := r.keys(ctx, Card)
+	keys, err := r.private(ctx, Card)
 	if err != nil {
 		return nil, err
 	}
 	var set jose.JSONWebKeySet
 	for _, k := range keys {
-		public := publicOf(ed25519.NewKeyFromSeed(k.seed))
+		public := publicOf(k)
 		set.Keys = append(set.Keys, jose.JSONWebKey{Key: public, KeyID: keyID(public), Algorithm: string(jose.EdDSA), Use: "sig"})
 	}
 	return json.Marshal(set)
 }
 
-// Webhook are the keys that sign deliveries, in the form of Standard Webhooks (whsk_ and
-// the base64 of an Ed25519 seed), the newest first.
-func (r *Ring) Webhook(ctx context.Context) ([]string, error) {
-	keys, err := r.keys(ctx, Webhook)
-	var out []string
+// Webhook are the keys that sign deliveries, the newest first.
+func (r *Ring) Webhook(ctx context.Context) ([]ed25519.PrivateKey, error) {
+	return r.private(ctx, Webhook)
+}
+
+// private are the keys of a use that signs, the newest first.
+func (r *Ring) private(ctx context.Context, use Use) ([]ed25519.PrivateKey, error) {
+	keys, err := r.keys(ctx, use)
+	var out []ed25519.PrivateKey
 	for _, k := range keys {
-		out = append(out, "whsk_"+base64.StdEncoding.EncodeToString(k.seed))
+		out = append(out, ed25519.NewKeyFromSeed(k.seed))
 	}
 	return out, err
 }

@@ -64,11 +64,9 @@ func (w *wrapped) open(ctx context.Context) (*seal.Keys, error) {
 			return nil, err
 		}
 	}
-	w.root, err = rootOf(root)
+	w.root, err = seal.NewKeys(seal.Key{ID: rootName, Secret: root})
 	return w.root, err
 }
-
-func rootOf(key []byte) (*seal.Keys, error) { return seal.NewKeys(seal.Key{ID: rootName, Secret: key}) }
 
 // bound is what a secret is sealed to, so that none passes for another.
 func bound(name string) string { return "keyring " + name }
@@ -129,7 +127,7 @@ func Rewrap(ctx context.Context, s Store, from, to Wrapper) (replaced int, err e
 			return 0, err
 		}
 		if old == nil {
-			return 0, errNoRing
+			return 0, errors.New("there is no wrapped key ring in this store")
 		}
 		root, err := from.Unwrap(ctx, old)
 		if err != nil {
@@ -185,6 +183,3 @@ func replace(ctx context.Context, s Store, name string, old, fresh []byte) (int,
 	}
 	return 1, nil
 }
-
-// errNoRing: there is nothing to be wrapped anew.
-var errNoRing = errors.New("there is no wrapped key ring in this store")

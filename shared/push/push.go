@@ -52,20 +52,9 @@ func (c Config) Door() *api.Push {
 	}
 }
 
-func (c Config) signer(ctx context.Context) (*webhook.Signer, error) {
-	keys, err := c.Ring.Webhook(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return webhook.NewSigner(keys...)
-}
-
 func (c Config) keys(ctx context.Context) ([]string, error) {
-	s, err := c.signer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.Public(), nil
+	keys, err := c.Ring.Webhook(ctx)
+	return webhook.Signer(keys).Public(), err
 }
 
 // Planner says who is to be delivered to, and what again. It delivers nothing: no key is
@@ -74,14 +63,14 @@ func (c Config) Planner() *webhook.Sender {
 	return &webhook.Sender{Endpoints: c.Ledger, Now: c.Now, Dice: c.Dice, NewID: c.NewID, Grace: c.Grace, Executions: c.Executions, Watch: c.Watch, Logger: c.Logger}
 }
 
-// Sender delivers. Its signing key is read now.
+// Sender delivers. Its signing keys are read now.
 func (c Config) Sender(ctx context.Context) (*webhook.Sender, error) {
-	signer, err := c.signer(ctx)
+	signing, err := c.Ring.Webhook(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := c.Planner()
-	s.Updates, s.Client, s.Sealer, s.Signer, s.Receivers = c.updates, c.Client, c.Ring, signer, c.Receivers
+	s.Updates, s.Client, s.Sealer, s.Signer, s.Receivers = c.updates, c.Client, c.Ring, signing, c.Receivers
 	if s.Client == nil {
 		s.Client = c.Guard.Client()
 	}

@@ -7,6 +7,8 @@ package webhook_test
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
@@ -33,10 +35,15 @@ const (
 
 var sealer, _ = seal.NewKeys(seal.Key{ID: "test", Secret: make([]byte, seal.KeyBytes)})
 
-// signing are two private keys: 32 and 64 bytes of whsk_.
-var signing = []string{
-	"whsk_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-	"whsk_nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2DXWpgBgrEKt9VL/tPJZAc6DuFy89qmIyWvAhpo9wdRGg==",
+// signing are two private keys; the second one is of RFC 8032, 7.1, test 1.
+var signing = webhook.Signer{
+	private("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"),
+	private("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"),
+}
+
+func private(seed string) ed25519.PrivateKey {
+	raw, _ := hex.DecodeString(seed)
+	return ed25519.NewKeyFromSeed(raw)
 }
 
 // world is a task with entries that a test makes up, its endpoints, and receivers.
@@ -137,14 +144,10 @@ func (w *world) head(context.Context, ledger.DueDelivery) (uint64, bool, error) 
 
 // sender is a process of its own.
 func (w *world) sender() *webhook.Sender {
-	signer, err := webhook.NewSigner(signing...)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	client := webhook.Guard{}.Client()
 	client.Transport = w
 	return &webhook.Sender{
-		Endpoints: w.ledger, Updates: w.source, Client: client, Sealer: sealer, Signer: signer,
+		Endpoints: w.ledger, Updates: w.source, Client: client, Sealer: sealer, Signer: signing,
 		Now: time.Now, Dice: func() float64 { return 1 }, Grace: grace, Logger: w.logger,
 		NewID: func() string {
 			w.mu.Lock()

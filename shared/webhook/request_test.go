@@ -188,20 +188,8 @@ func TestSealSecrets(t *testing.T) {
 	}
 }
 
-func TestSigningKeys(t *testing.T) {
-	seed := strings.Repeat("s", 32)
-	encode := func(b string) string { return "whsk_" + base64.StdEncoding.EncodeToString([]byte(b)) }
-	for name, keys := range map[string][]string{
-		"none": nil, "no prefix": {strings.TrimPrefix(encode(seed), "whsk_")}, "short": {encode("short")}, "not base64": {"whsk_" + planted + "!"},
-		"halves": {encode(seed + seed)}, "one of two": {encode(seed), ""},
-	} {
-		if _, err := webhook.NewSigner(keys...); !errors.Is(err, webhook.ErrKey) || strings.Contains(err.Error(), planted) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	// RFC 8032, 7.1, test 1.
-	s, err := webhook.NewSigner(signing[1])
-	if want := "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="; err != nil || s.Public()[0] != want {
-		t.Errorf("public key %v, %v, want %s", s, err, want)
+func TestPublicKeys(t *testing.T) {
+	if want, got := "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=", signing.Public()[1]; got != want {
+		t.Errorf("public key %s, want %s", got, want)
 	}
 }

@@ -32,7 +32,7 @@ type Sender struct {
 	// Client is a Guard's.
 	Client *http.Client
 	Sealer seal.Sealer
-	Signer *Signer
+	Signer Signer
 	// Receivers remember who is slow; nil: nobody.
 	Receivers *Receivers
 	Now       func() time.Time
