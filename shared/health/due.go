@@ -2,7 +2,6 @@ package health
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -97,7 +96,7 @@ func (r *Reporter) untaken(ctx context.Context, s scope, m measure) (measure, er
 	err := r.standing(ctx, s, TaskPastDue, &m, func(f ledger.Finding) (bool, error) {
 		h, err := r.Ledger.Head(ctx, f.Ref)
 		if err != nil || h.Terminal() || h.Untaken < UntakenFrom {
-			return false, ignoreGone(err)
+			return false, ledger.IgnoreNotFound(err)
 		}
 		if id, _ := r.wrong(h, r.Now()); id != UnknownVersion && !m.has(f.Ref) {
 			m.add(taskOf(h, f.First))
@@ -117,7 +116,7 @@ func (r *Reporter) unknown(ctx context.Context, s scope, m measure, now time.Tim
 	err := r.standing(ctx, s, UnknownVersion, &m, func(f ledger.Finding) (bool, error) {
 		h, err := r.Ledger.Head(ctx, f.Ref)
 		if err != nil || h.Terminal() || h.Pause != nil || h.Leased(now) || now.Sub(f.Last) > unknownWait+r.Late {
-			return false, ignoreGone(err)
+			return false, ledger.IgnoreNotFound(err)
 		}
 		if !m.has(f.Ref) {
 			m.add(taskOf(h, f.First))
@@ -152,12 +151,4 @@ func (r *Reporter) standing(ctx context.Context, s scope, id ID, m *measure, sta
 		}
 	}
 	return nil
-}
-
-// ignoreGone takes a task that is not there any more for one that is well.
-func ignoreGone(err error) error {
-	if errors.Is(err, ledger.ErrNotFound) {
-		return nil
-	}
-	return err
 }

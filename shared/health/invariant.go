@@ -68,10 +68,7 @@ func (i Invariant) color(value float64, oldest, now time.Time) Color {
 	return Amber
 }
 
-// Runbook is where to read what to do: a heading of the runbook.
-func (i Invariant) Runbook() string { return Runbook + "#" + string(i.ID) }
-
-// Runbook is the file in which every invariant has a section.
+// Runbook is the file in which every invariant has a section, under a heading that is its ID.
 const Runbook = "infra/RUNBOOK.md"
 
 var watched = []Invariant{

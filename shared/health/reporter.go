@@ -179,7 +179,7 @@ func (r *Reporter) measure(ctx context.Context, v Invariant, s scope, due dues, 
 func light(v Invariant, m measure, now time.Time) Light {
 	metric, _ := metrics.Of(v.Metric)
 	l := Light{
-		Invariant: v.ID, Rule: v.Rule, Name: v.Name, Means: v.Means, Metric: string(v.Metric), Unit: metric.Unit, Runbook: v.Runbook(),
+		Invariant: v.ID, Rule: v.Rule, Name: v.Name, Means: v.Means, Metric: string(v.Metric), Unit: metric.Unit, Runbook: Runbook + "#" + string(v.ID),
 		Light: v.color(m.value, m.oldest, now), Value: m.value, Oldest: m.oldest, More: m.more || len(m.unread) > 0, Unread: len(m.unread),
 	}
 	if l.Light == Green && l.Unread > 0 {

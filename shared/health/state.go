@@ -53,7 +53,7 @@ func (r *Reporter) doubts(ctx context.Context, m *measure, ref lifecycle.Ref, no
 		counted = true
 	}
 	if counted {
-		t, err := r.named(ctx, ledger.Finding{Ref: ref}, oldest)
+		t, err := r.named(ctx, ref, oldest)
 		if err != nil {
 			return true, err
 		}
@@ -62,12 +62,12 @@ func (r *Reporter) doubts(ctx context.Context, m *measure, ref lifecycle.Ref, no
 	return standing, nil
 }
 
-// named is the task of a finding, with what its head says of it; without an instant, it
-// is since it has expired.
-func (r *Reporter) named(ctx context.Context, f ledger.Finding, since time.Time) (Task, error) {
-	h, err := r.Ledger.Head(ctx, f.Ref)
+// named is a task with what its head says of it; without an instant, it is since it has
+// expired.
+func (r *Reporter) named(ctx context.Context, ref lifecycle.Ref, since time.Time) (Task, error) {
+	h, err := r.Ledger.Head(ctx, ref)
 	if errors.Is(err, ledger.ErrNotFound) {
-		h, err = lifecycle.Head{Tenant: f.Ref.Tenant, Task: f.Ref.Task}, nil
+		h, err = lifecycle.Head{Tenant: ref.Tenant, Task: ref.Task}, nil
 	}
 	if since.IsZero() {
 		since = h.ExpiresAt
@@ -101,7 +101,7 @@ func (r *Reporter) undelivered(ctx context.Context, s scope, now time.Time) (mea
 		if err == nil {
 			_, err = r.lacks(ctx, &m, at.Ref, []ledger.Endpoint{e}, now)
 		}
-		return m.skip(at.Ref, ignoreGone(err))
+		return m.skip(at.Ref, ledger.IgnoreNotFound(err))
 	})
 	if m.more = m.more || more; m.more {
 		// What was met longest ago is what was not looked at: it may be as old as can be.
@@ -170,14 +170,11 @@ func (r *Reporter) lacks(ctx context.Context, m *measure, ref lifecycle.Ref, end
 	if oldest.IsZero() {
 		return false, nil
 	}
-	t, err := r.named(ctx, ledger.Finding{Ref: ref}, oldest)
+	t, err := r.named(ctx, ref, oldest)
 	m.list(t)
-	m.value = max(m.value, seconds(now.Sub(oldest)))
+	m.value = max(m.value, now.Sub(oldest).Round(time.Millisecond).Seconds())
 	return true, err
 }
-
-// seconds are whole milliseconds.
-func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
 // givenUp counts the endpoints that are not called any more.
 func (r *Reporter) givenUp(ctx context.Context, s scope) (measure, error) {
@@ -196,7 +193,7 @@ func (r *Reporter) givenUp(ctx context.Context, s scope) (measure, error) {
 		if m.value == before {
 			return false, nil
 		}
-		t, err := r.named(ctx, f, f.Last)
+		t, err := r.named(ctx, f.Ref, f.Last)
 		m.list(t)
 		return true, err
 	})
@@ -212,7 +209,7 @@ func (r *Reporter) unpurged(ctx context.Context, s scope, now time.Time) (measur
 		page, err := r.Ledger.Expired(ctx, now.Add(-r.PurgePatience-r.Late), after, maxFound)
 		return page.Refs, page.Next, err
 	}, func(ref lifecycle.Ref) lifecycle.Ref { return ref }, func(ref lifecycle.Ref) error {
-		t, err := r.named(ctx, ledger.Finding{Ref: ref}, time.Time{})
+		t, err := r.named(ctx, ref, time.Time{})
 		if err == nil {
 			m.add(t)
 		}

@@ -20,6 +20,14 @@ var (
 	ErrBusy = errors.New("too many concurrent changes")
 )
 
+// IgnoreNotFound is for those to whom what was removed meanwhile is no trouble.
+func IgnoreNotFound(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // Conflict is a refused write: the head is not as the caller saw it. It carries
 // what is there, as DynamoDB's old item does, so that the caller can decide
 // again without another read.

@@ -25,7 +25,7 @@ type Purges struct {
 	Within time.Duration
 	Logger *slog.Logger
 
-	place place[ledger.ExpiredCursor]
+	place ledger.Place[ledger.ExpiredCursor]
 }
 
 // Forgotten counts what one run did.
@@ -48,7 +48,7 @@ func (p *Purges) Run(ctx context.Context) (Forgotten, error) {
 	if f.Keys, err = p.Purger.Purges.ForgetKeys(ctx, now, p.Most); err != nil {
 		return f, err
 	}
-	after := p.place.take()
+	after := p.place.Take()
 	for f.Looked < p.Most {
 		page, err := p.Purger.Purges.Expired(ctx, now.Add(-p.Patience), after, min(p.Page, p.Most-f.Looked))
 		if err != nil {
@@ -62,7 +62,7 @@ func (p *Purges) Run(ctx context.Context) (Forgotten, error) {
 			break
 		}
 	}
-	p.place.leave(after)
+	p.place.Leave(after)
 	return f, nil
 }
 

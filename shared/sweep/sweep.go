@@ -42,7 +42,7 @@ type Sweeper struct {
 	Watch  Watch
 	Logger *slog.Logger
 
-	place place[ledger.DueCursor]
+	place ledger.Place[ledger.DueCursor]
 }
 
 // Watch is told of what operators must know.
@@ -68,7 +68,7 @@ type Found struct {
 // from the others. An error about one task does not end the run.
 func (s *Sweeper) Run(ctx context.Context) (Found, error) {
 	var f Found
-	after := s.place.take()
+	after := s.place.Take()
 	now := s.Authority.Now()
 	for f.Looked < s.Most {
 		page, err := s.Authority.Ledger.Due(ctx, now, after, min(s.Page, s.Most-f.Looked))
@@ -95,7 +95,7 @@ func (s *Sweeper) Run(ctx context.Context) (Found, error) {
 			break
 		}
 	}
-	s.place.leave(after)
+	s.place.Leave(after)
 	return f, nil
 }
 

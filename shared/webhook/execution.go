@@ -71,7 +71,7 @@ func (s *Sender) Hand(ctx context.Context, at ledger.DueDelivery) error {
 	w := s.work(at, 0)
 	var err error
 	if w.e, err = s.Endpoints.Endpoint(ctx, at.Ref, at.ID); err != nil {
-		return ignoreGone(err)
+		return ledger.IgnoreNotFound(err)
 	}
 	d, now := w.e.Delivery, s.Now()
 	if d.State != ledger.DeliveryActive || held(d, now) || !d.NextAt.IsZero() && now.Before(d.DueAt) {

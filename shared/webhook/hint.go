@@ -26,7 +26,7 @@ func (s *Sender) Hint(ctx context.Context, change ledger.Change) (now, later []l
 		case d.State != ledger.DeliveryActive || d.Cursor >= seq:
 		case held(d, clock):
 			if d.Wanted < seq {
-				failed = errors.Join(failed, ignoreGone(s.Endpoints.Want(ctx, change.Ref, e.ID, seq, clock)))
+				failed = errors.Join(failed, ledger.IgnoreNotFound(s.Endpoints.Want(ctx, change.Ref, e.ID, seq, clock)))
 			}
 		case !d.NextAt.IsZero(): // somebody was told to come
 		case slow(d), s.Receivers.isSlow(e.URL, d, clock):
@@ -56,8 +56,8 @@ func slow(d ledger.Delivery) bool {
 // says whether it is at work still: one that has rested meanwhile is not told any more.
 func (s *Sender) remind(ctx context.Context, at ledger.DueDelivery, seq uint64) (still bool, err error) {
 	if err := s.Endpoints.Want(ctx, at.Ref, at.ID, seq, s.Now()); err != nil {
-		return false, ignoreGone(err)
+		return false, ledger.IgnoreNotFound(err)
 	}
 	e, err := s.Endpoints.Endpoint(ctx, at.Ref, at.ID)
-	return err == nil && held(e.Delivery, s.Now()), ignoreGone(err)
+	return err == nil && held(e.Delivery, s.Now()), ledger.IgnoreNotFound(err)
 }

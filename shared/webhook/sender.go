@@ -69,19 +69,18 @@ const (
 
 // Result is what became of a call of Send.
 type Result struct {
-	Word    Word  `json:"word"`
-	Seconds int64 `json:"seconds,omitempty"` // of Wait, at least 1
+	Word    Word
+	Seconds int64 // of Wait, at least 1
 	// Held: somebody else is at work, and will say how it goes on. Seconds is until it
 	// would have to be dead.
-	Held  bool                 `json:"held,omitempty"`
-	State ledger.DeliveryState `json:"state,omitempty"`
+	Held  bool
+	State ledger.DeliveryState
 	// Execution is what goes on, when Word is Wait and nobody else will say how: it has
 	// not been told yet. Zero in a call by an execution, which goes on itself.
-	Execution Execution `json:"execution,omitzero"`
-	Sent      int       `json:"sent,omitempty"` // updates that were taken
-	// Failed: the last attempt was. Recovered: the first one to succeed after failures.
-	Failed    bool `json:"failed,omitempty"`
-	Recovered bool `json:"recovered,omitempty"`
+	Execution Execution
+	Sent      int // updates that were taken
+	// Failed: the last attempt was. Recovered: one has succeeded after failures.
+	Failed, Recovered bool
 }
 
 // Send delivers what an endpoint lacks, update by update, until it has everything, an
@@ -92,7 +91,7 @@ type Result struct {
 func (s *Sender) Send(ctx context.Context, at ledger.DueDelivery, budget time.Duration) (Result, error) {
 	w := s.work(at, budget)
 	if nothing, err := w.nothing(ctx); nothing || err != nil {
-		return w.result, ignoreGone(err)
+		return w.result, ledger.IgnoreNotFound(err)
 	}
 	return w.run(ctx)
 }
@@ -152,14 +151,6 @@ func (w *work) nothing(ctx context.Context) (bool, error) {
 	return len(updates) < pageSize, nil
 }
 
-// ignoreGone takes an endpoint that was removed for one that needs nothing.
-func ignoreGone(err error) error {
-	if errors.Is(err, ledger.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
 // page reads the next updates and delivers them. It says whether to go on.
 func (w *work) page(ctx context.Context) (bool, error) {
 	after := w.e.Delivery.Cursor
@@ -168,7 +159,7 @@ func (w *work) page(ctx context.Context) (bool, error) {
 		return false, ctx.Err()
 	}
 	if errors.Is(err, ledger.ErrNotFound) {
-		return false, w.over(ctx)
+		return false, w.write(ctx, over(w.released(), w.s.Now()))
 	}
 	if passes(err) {
 		return false, w.trouble(ctx, err)

@@ -24,8 +24,7 @@ type Sweeper struct {
 	// run, Beside how many deliveries are made side by side.
 	Page, Most, Beside int
 
-	mu   sync.Mutex
-	next *ledger.DeliveryCursor // where a run stopped that had looked at Most
+	place ledger.Place[ledger.DeliveryCursor]
 }
 
 // Swept counts what one run did.
@@ -57,7 +56,7 @@ func (s *Sweeper) Run(ctx context.Context) (Swept, error) {
 		found.Failed = int(failed.Load())
 		return found, err
 	}
-	after, now := s.from(), s.Sender.Now()
+	after, now := s.place.Take(), s.Sender.Now()
 	for found.Looked < s.Most {
 		page, err := s.Sender.Endpoints.DueDeliveries(ctx, now, after, min(s.Page, s.Most-found.Looked))
 		if err != nil {
@@ -87,7 +86,7 @@ func (s *Sweeper) Run(ctx context.Context) (Swept, error) {
 			break
 		}
 	}
-	s.goOn(after)
+	s.place.Leave(after)
 	return finish(nil)
 }
 
@@ -142,24 +141,8 @@ func (s *Sweeper) settle(ctx context.Context, at ledger.DueDelivery, e ledger.En
 	d.DueAt = dueAt
 	d.Revision++
 	err := s.Sender.Endpoints.Deliver(ctx, at.Ref, at.ID, d)
-	if errors.Is(err, ledger.ErrDeliveryChanged) || errors.Is(err, ledger.ErrNotFound) {
+	if errors.Is(err, ledger.ErrDeliveryChanged) {
 		return nil
 	}
-	return err
-}
-
-// from takes the place where the last run stopped. A run that fails leaves none: the
-// next one begins anew.
-func (s *Sweeper) from() *ledger.DeliveryCursor {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	after := s.next
-	s.next = nil
-	return after
-}
-
-func (s *Sweeper) goOn(after *ledger.DeliveryCursor) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.next = after
+	return ledger.IgnoreNotFound(err)
 }

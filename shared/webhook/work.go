@@ -170,9 +170,6 @@ func (w *work) rest(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// over gives back an endpoint whose task has expired.
-func (w *work) over(ctx context.Context) error { return w.write(ctx, over(w.released(), w.s.Now())) }
-
 // over is a delivery whose task has expired: nobody looks at it again, and the purge
 // removes it. It is not idle, for such a one would have to have what is wanted.
 func over(d ledger.Delivery, now time.Time) ledger.Delivery {
