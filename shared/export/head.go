@@ -75,6 +75,3 @@ type HeadFields struct {
 	Key        lifecycle.Digest      `json:"submissionKeyHash,omitempty"`
 	Op         string                `json:"op"`
 }
-
-// Head is the head as ledgers keep it.
-func (f HeadFields) Head() lifecycle.Head { return lifecycle.Head(f) }

@@ -19,21 +19,13 @@ var ErrNoExport = errors.New("this is no export: local export writes one")
 // ErrNewer is an export in a format that this build does not know.
 var ErrNewer = errors.New("the export was written by a newer build: upgrade before reading it")
 
-// lines reads an export line by line.
-type lines struct{ in *bufio.Reader }
-
-func newLines(r io.Reader) *lines {
-	const chunk = 64 << 10
-	return &lines{bufio.NewReaderSize(r, chunk)}
-}
-
 var errLong = fmt.Errorf("a line of more than %d bytes", maxLineBytes)
 
-// next returns the next line without its line feed, which is false where the file
+// nextLine returns the next line without its line feed; ended is false where the file
 // ends without one. io.EOF: there is no more.
-func (l *lines) next() (line []byte, ended bool, err error) {
+func nextLine(in *bufio.Reader) (line []byte, ended bool, err error) {
 	for {
-		part, err := l.in.ReadSlice('\n')
+		part, err := in.ReadSlice('\n')
 		line = append(line, part...)
 		switch {
 		case len(line) > maxLineBytes:

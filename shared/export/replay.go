@@ -82,7 +82,7 @@ func Read(r io.Reader, blobURL func(lifecycle.Digest) string) (*Replayed, Report
 		return nil, v.report, err
 	}
 	p.Header, p.Head, p.Rejected, p.Acts = v.report.Header, v.report.Head, v.rejected, v.acts
-	p.Head.HeadFields = HeadFields(restored(v.task.Head, v.report.Head.Head()))
+	p.Head.HeadFields = HeadFields(restored(v.task.Head, lifecycle.Head(v.report.Head.HeadFields)))
 	if p.view != nil {
 		p.Task = p.view.Task()
 	}

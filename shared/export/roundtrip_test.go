@@ -85,7 +85,7 @@ func same(t *testing.T, d *desk, raw []byte) {
 	if !reflect.DeepEqual(got.Task, seen.Task()) {
 		t.Fatalf("rebuilt\n%+v\nlive\n%+v", got.Task, seen.Task())
 	}
-	alike(t, "the head", got.Head.Head(), d.head())
+	alike(t, "the head", lifecycle.Head(got.Head.HeadFields), d.head())
 	arts, err := d.ledger.Artifacts(t.Context(), d.ref)
 	d.ok(err)
 	byID := map[a2a.ArtifactID]lifecycle.Artifact{}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -11,7 +12,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 	"github.com/holdfast-a2a/holdfast/shared/policy"
@@ -38,8 +38,9 @@ func newVerifier(folded func(lifecycle.Ref, lifecycle.Entry) error) *verifier {
 
 // read checks all lines, and then what needs all of them.
 func (v *verifier) read(r io.Reader) error {
-	for in := newLines(r); ; {
-		raw, ended, err := in.next()
+	const chunk = 64 << 10
+	for in := bufio.NewReaderSize(r, chunk); ; {
+		raw, ended, err := nextLine(in)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -252,11 +253,4 @@ func (v *verifier) reach() (seq, fence uint64) {
 		return h.Moved.Seq, h.Moved.Fence
 	}
 	return h.Seq, h.Fence
-}
-
-// adopt takes the task from its entries where there is no header.
-func (v *verifier) adopt(task a2a.TaskID) {
-	if v.task.Task == "" {
-		v.task.Task = task
-	}
 }

@@ -8,7 +8,9 @@ import (
 
 // entry checks an entry: its links to the one before, then what it says.
 func (v *verifier) entry(e lifecycle.Entry) {
-	v.adopt(e.Task)
+	if v.task.Task == "" { // there was no header
+		v.task.Task = e.Task
+	}
 	err := v.link(e)
 	v.report.Seq, v.report.Chain = e.Seq, e.Chain
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // checkHead holds the head against the fold of the entries, and against the
 // invariants of one task.
 func (v *verifier) checkHead() {
-	h := v.report.Head.Head()
+	h := lifecycle.Head(v.report.Head.HeadFields)
 	if other := differing(h.Folded(), v.task.Folded()); len(other) > 0 {
 		v.brokenAt(v.headLine, "I1", "folding the entries gives another head: %s differ", strings.Join(other, ", "))
 		return
