@@ -158,8 +158,6 @@ func (c *call) refuse(err error) {
 	}{p})
 }
 
-func (c *call) answer(out any) { c.send(http.StatusOK, out) }
-
 func (c *call) send(status int, out any) {
 	body, err := json.Marshal(out)
 	if err != nil {

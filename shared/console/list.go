@@ -108,7 +108,7 @@ func (c *call) tasks() (any, error) {
 			return out, nil
 		}
 		out.Looked++
-		last = ledger.ListCursor{StatusAt: h.StatusAt, Task: h.Task}
+		last = placeOf(h)
 		if look {
 			looks++
 			effects, err := c.Authority.Ledger.EffectList(c.ctx(), h.Ref())
@@ -301,7 +301,7 @@ func (s *scan) next(ctx context.Context) (h *lifecycle.Head, goOn *ledger.ListCu
 		}
 		switch {
 		case len(p.heads) > 0:
-			if first == nil || latestFirst(p.heads[0], first.heads[0]) < 0 {
+			if first == nil || before(placeOf(p.heads[0]), placeOf(first.heads[0])) {
 				first = p
 			}
 		case !p.ended && (goOn == nil || before(*p.query.After, *goOn)):
@@ -311,7 +311,7 @@ func (s *scan) next(ctx context.Context) (h *lifecycle.Head, goOn *ledger.ListCu
 	switch {
 	case first == nil:
 		return nil, goOn, nil
-	case goOn != nil && before(*goOn, ledger.ListCursor{StatusAt: first.heads[0].StatusAt, Task: first.heads[0].Task}):
+	case goOn != nil && before(*goOn, placeOf(first.heads[0])):
 		return nil, goOn, nil
 	}
 	h = &first.heads[0]
@@ -336,8 +336,8 @@ func (s *scan) fill(ctx context.Context, p *part) error {
 	return nil
 }
 
-func latestFirst(a, b lifecycle.Head) int {
-	return cmp.Or(b.StatusAt.Compare(a.StatusAt), strings.Compare(string(b.Task), string(a.Task)))
+func placeOf(h lifecycle.Head) ledger.ListCursor {
+	return ledger.ListCursor{StatusAt: h.StatusAt, Task: h.Task}
 }
 
 // before says whether a place comes before another one in the list.

@@ -66,7 +66,10 @@ type rates struct {
 // overview answers with the summary.
 func (c *call) overview() (any, error) {
 	now := c.Now()
-	out := summary{At: now, Ages: map[string][]int{}, Oldest: map[string]time.Time{}, Versions: c.catalog()}
+	out := summary{At: now, Ages: map[string][]int{}, Oldest: map[string]time.Time{}, Versions: make([]version, 0, len(c.Agents))}
+	for _, a := range c.Agents {
+		out.Versions = append(out.Versions, version{Agent: a.Name, Version: a.Version, Known: true, Current: a.Current, Outside: a.Outside, States: map[string]int{}})
+	}
 	for _, a := range ages {
 		out.Bounds = append(out.Bounds, int(a/time.Second))
 	}
@@ -90,15 +93,6 @@ func (c *call) overview() (any, error) {
 	var err error
 	out.Rates, err = c.rates(now)
 	return out, err
-}
-
-// catalog are the versions that can run here, without tasks.
-func (c *Console) catalog() []version {
-	out := make([]version, 0, len(c.Agents))
-	for _, a := range c.Agents {
-		out = append(out, version{Agent: a.Name, Version: a.Version, Known: true, Current: a.Current, Outside: a.Outside, States: map[string]int{}})
-	}
-	return out
 }
 
 // tally adds a live task.

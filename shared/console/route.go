@@ -104,7 +104,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if out != nil {
-		q.answer(out)
+		q.send(http.StatusOK, out)
 	}
 }
 

@@ -109,7 +109,8 @@ func (c *call) beside(s *sheet, h lifecycle.Head) error {
 		return err
 	}
 	for _, e := range effects {
-		s.Effects = append(s.Effects, c.effect(e, h, s.At))
+		_, doubt := e.Doubtful(s.At)
+		s.Effects = append(s.Effects, effect{export.EffectOf(e), doubt, doubt, export.Remedy(e, h.Terminal(), s.At)})
 	}
 	s.Stuck = append(s.Stuck, heldOf(effects, h, s.At)...)
 	endpoints, err := l.EndpointList(ctx, c.ref())
@@ -137,11 +138,6 @@ func (c *call) beside(s *sheet, h lifecycle.Head) error {
 		s.Acts, err = l.Acts(ctx, c.ref())
 	}
 	return err
-}
-
-func (c *Console) effect(e lifecycle.Effect, h lifecycle.Head, now time.Time) effect {
-	_, doubt := e.Doubtful(now)
-	return effect{export.EffectOf(e), doubt, doubt, export.Remedy(e, h.Terminal(), now)}
 }
 
 // receipt reads the entry that ended the task.
@@ -195,18 +191,6 @@ func (c *call) check() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := c.verified(h)
-	if err != nil {
-		return nil, err
-	}
-	out := checked{At: c.Now(), Entries: report.Counts.Entry, Seq: report.Seq, Chain: report.Chain, Manifest: report.Manifest, Moved: report.Head.Moved != nil, Violations: report.Violations}
-	if out.Violations == nil {
-		out.Violations = []export.Violation{}
-	}
-	return out, nil
-}
-
-func (c *call) verified(h lifecycle.Head) (export.Report, error) {
 	in, out := io.Pipe()
 	go func() {
 		_, err := export.Write(c.ctx(), out, c.Authority.Ledger, h.Ref(), export.Options{Scope: export.Operator, At: c.Now(), Policies: c.Policies})
@@ -214,7 +198,14 @@ func (c *call) verified(h lifecycle.Head) (export.Report, error) {
 	}()
 	report, err := export.Verify(in)
 	_ = in.CloseWithError(err) // whoever writes ends as well
-	return report, err
+	if err != nil {
+		return nil, err
+	}
+	said := checked{At: c.Now(), Entries: report.Counts.Entry, Seq: report.Seq, Chain: report.Chain, Manifest: report.Manifest, Moved: report.Head.Moved != nil, Violations: report.Violations}
+	if said.Violations == nil {
+		said.Violations = []export.Violation{}
+	}
+	return said, nil
 }
 
 // connections answers with the streams that the task had. It is supporting evidence:

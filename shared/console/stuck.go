@@ -43,7 +43,11 @@ func (c *Console) trouble(h lifecycle.Head, now time.Time) (out []Trouble) {
 	case !known:
 		add("unknown-version", h.StatusAt, "Nothing here can run %s@%d: deploy it, or cancel the task.", h.Agent, h.AgentVersion)
 	case agent.Outside:
-		if since := later(h.StatusAt, h.LeaseUntil); !h.Leased(now) && now.Sub(since) >= unclaimed {
+		since := h.StatusAt
+		if h.LeaseUntil.After(since) {
+			since = h.LeaseUntil
+		}
+		if !h.Leased(now) && now.Sub(since) >= unclaimed {
 			add("unclaimed", since, "No worker from outside has claimed it.")
 		}
 	case overdue && h.Cancel != nil:
@@ -74,11 +78,4 @@ func heldOf(effects []lifecycle.Effect, h lifecycle.Head, now time.Time) (out []
 // sleep moves on and waits in one entry.
 func waits(h lifecycle.Head, now time.Time) bool {
 	return h.NextAt.After(now) && h.CheckpointSeq != h.Seq
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
