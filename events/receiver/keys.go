@@ -53,17 +53,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// current are keys that may be used. They are fetched if there are none, or old ones.
-func (k *Keys) current(ctx context.Context) ([]ed25519.PublicKey, error) {
-	return k.atMost(ctx, keysFor)
-}
-
-// newer are keys that were fetched a moment ago, for a signature that fits none of the
-// others.
-func (k *Keys) newer(ctx context.Context) ([]ed25519.PublicKey, error) {
-	return k.atMost(ctx, fetchEvery)
-}
-
+// atMost are keys that are not older than that. They are fetched if there are none.
 func (k *Keys) atMost(ctx context.Context, old time.Duration) ([]ed25519.PublicKey, error) {
 	if keys := k.known(old); keys != nil {
 		return keys, nil

@@ -13,9 +13,6 @@ import (
 	"time"
 )
 
-// errUnsigned is a request that nobody whom we believe has signed.
-var errUnsigned = errors.New("it is not signed by a key of the sender")
-
 // verify refuses what the sender has not signed now. It returns the webhook-id.
 func (k *Keys) verify(ctx context.Context, h http.Header, body []byte) (id string, err error) {
 	var signature, stamp string
@@ -39,8 +36,8 @@ func (k *Keys) verify(ctx context.Context, h http.Header, body []byte) (id strin
 	signed := append([]byte(id+"."+stamp+"."), body...)
 	signatures := parse(signature)
 	// Once with what we have, and if nothing fits, once more with what is published now.
-	for _, keys := range []func(context.Context) ([]ed25519.PublicKey, error){k.current, k.newer} {
-		list, err := keys(ctx)
+	for _, old := range []time.Duration{keysFor, fetchEvery} {
+		list, err := k.atMost(ctx, old)
 		if err != nil {
 			return "", refusal{http.StatusServiceUnavailable, err}
 		}
@@ -48,7 +45,7 @@ func (k *Keys) verify(ctx context.Context, h http.Header, body []byte) (id strin
 			return id, nil
 		}
 	}
-	return "", refusal{http.StatusUnauthorized, errUnsigned}
+	return "", refusal{http.StatusUnauthorized, errors.New("it is not signed by a key of the sender")}
 }
 
 // parse reads the signatures of a header, separated by spaces, of the kind that we can
