@@ -42,15 +42,5 @@ func (l *Ledger) Act(ctx context.Context, ref lifecycle.Ref, a ledger.Acted) err
 
 // Acts implements ledger.Tasks. An unknown task has none.
 func (l *Ledger) Acts(ctx context.Context, ref lifecycle.Ref) ([]ledger.Acted, error) {
-	var out []ledger.Acted
-	err := l.children(ctx, ref, actPrefix, func(it item) error {
-		var a ledger.Acted
-		err := plainLayout.decode(it, &a)
-		out = append(out, a)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("operators' records of task %s: %w", ref, err)
-	}
-	return out, nil
+	return plainChildren[ledger.Acted](ctx, l, ref, actPrefix, "operators' records")
 }

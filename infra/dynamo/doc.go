@@ -12,9 +12,9 @@
 // is not. Nothing depends on ClientRequestToken beyond one call: one's own success
 // is recognised by the operation ID in entry and head.
 //
-// Heads, entries, effects, receipts and keys are read strongly. Only List, Count
-// and Due start from indexes, which lag behind by a moment; they finish with
-// strong reads of the heads.
+// Heads, entries, effects, receipts and keys are read strongly. What looks for many
+// tasks, endpoints or findings starts from indexes, which lag behind by a moment, and
+// finishes with strong reads; Count, Expired and DueDeliveries go by the index alone.
 //
 // A write whose outcome is unknown is answered with ledger.ErrUnavailable. The
 // pages of Amazon's documentation that a rule comes from are named where it is

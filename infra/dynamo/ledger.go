@@ -105,6 +105,21 @@ func (l *Ledger) children(ctx context.Context, ref lifecycle.Ref, beginning stri
 	return l.between(ctx, l.tables.Tasks, ref, beginning, afterAll(beginning), 0, each)
 }
 
+// plainChildren are children that plainLayout decodes; what names them in an error.
+func plainChildren[T any](ctx context.Context, l *Ledger, ref lifecycle.Ref, beginning, what string) ([]T, error) {
+	var out []T
+	err := l.children(ctx, ref, beginning, func(it item) error {
+		var one T
+		err := plainLayout.decode(it, &one)
+		out = append(out, one)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s of task %s: %w", what, ref, err)
+	}
+	return out, nil
+}
+
 // between reads up to limit items of a task with sort keys from first to last; 0
 // for all. A page ends at 1 MB (Query, API reference).
 func (l *Ledger) between(ctx context.Context, table string, ref lifecycle.Ref, first, last string, limit int, each func(item) error) error {

@@ -61,8 +61,7 @@ func (s status) selects(q ledger.ListQuery) bool {
 
 // listSpan is the part of an index that a query looks at.
 func listSpan(q ledger.ListQuery) span {
-	const first = "" // before every instant
-	s := span{index: indexes()[0], first: first, last: afterAll(""), backward: true, page: pageOf(q.Limit)}
+	s := span{index: indexes()[0], first: instantText(time.Time{}), last: afterAll(""), backward: true, page: pageOf(q.Limit)}
 	if q.ContextID != "" {
 		s.index, s.partitions = indexes()[1], []string{contextPartition(q.Tenant, q.ContextID)}
 	} else {
@@ -72,9 +71,6 @@ func listSpan(q ledger.ListQuery) span {
 	}
 	if !q.Since.IsZero() {
 		s.first = instantText(q.Since)
-	}
-	if s.first == first {
-		s.first = instantText(time.Time{})
 	}
 	if q.After != nil {
 		// Everything before the task's own place, whatever follows its name.

@@ -96,15 +96,5 @@ func (x *expression) below(attribute string, was, most int) *expression {
 
 // Quarantine implements ledger.Tasks. An unknown task has none.
 func (l *Ledger) Quarantine(ctx context.Context, ref lifecycle.Ref) ([]ledger.Quarantined, error) {
-	var out []ledger.Quarantined
-	err := l.children(ctx, ref, latePrefix, func(it item) error {
-		var q ledger.Quarantined
-		err := plainLayout.decode(it, &q)
-		out = append(out, q)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("quarantine of task %s: %w", ref, err)
-	}
-	return out, nil
+	return plainChildren[ledger.Quarantined](ctx, l, ref, latePrefix, "quarantine")
 }

@@ -51,15 +51,5 @@ func (l *Ledger) keep(ctx context.Context, ref lifecycle.Ref, r ledger.Rejected,
 
 // Rejections implements ledger.Tasks. An unknown task has none.
 func (l *Ledger) Rejections(ctx context.Context, ref lifecycle.Ref) ([]ledger.Rejected, error) {
-	var out []ledger.Rejected
-	err := l.children(ctx, ref, rejectedPref, func(it item) error {
-		var r ledger.Rejected
-		err := plainLayout.decode(it, &r)
-		out = append(out, r)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("rejections of task %s: %w", ref, err)
-	}
-	return out, nil
+	return plainChildren[ledger.Rejected](ctx, l, ref, rejectedPref, "rejections")
 }

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -139,7 +138,7 @@ func (s span) query(table string, c *cursor) *dynamodb.QueryInput {
 
 // empty says that no place is in the span: DynamoDB refuses a range that ends
 // before it begins.
-func (s span) empty() bool { return strings.Compare(s.first, s.last) > 0 }
+func (s span) empty() bool { return s.first > s.last }
 
 // pageOf is how many hits to ask a partition for, when so many are wanted.
 func pageOf(limit int) int32 {

@@ -29,23 +29,13 @@ type Record struct {
 // Ignored says whether there is nothing to do.
 func (r Record) Ignored() bool { return r.Entry.Seq == 0 && !r.Expired }
 
-// PoisonedRecord is a record that cannot be read, now or later. It must block
-// nothing but itself.
-type PoisonedRecord struct {
-	SequenceNumber string
-	Err            error
+// poisoned is a record that cannot be read, now or later. It must block nothing but itself.
+func poisoned(sequence string, err error) error {
+	return fmt.Errorf("stream record %s cannot be read: %w", sequence, err)
 }
 
-// Error implements error.
-func (p *PoisonedRecord) Error() string {
-	return fmt.Sprintf("stream record %s cannot be read: %v", p.SequenceNumber, p.Err)
-}
-
-// Unwrap gives the reason.
-func (p *PoisonedRecord) Unwrap() error { return p.Err }
-
-// Decode reads a record as the stream function is given it. An error is a
-// *PoisonedRecord.
+// Decode reads a record as the stream function is given it. One that cannot be read now
+// cannot be read later either.
 func Decode(r events.DynamoDBEventRecord) (Record, error) {
 	c := change{name: r.EventName, sequence: r.Change.SequenceNumber}
 	if r.UserIdentity != nil {
@@ -56,7 +46,7 @@ func Decode(r events.DynamoDBEventRecord) (Record, error) {
 		c.after, err = eventItem(r.Change.NewImage)
 	}
 	if err != nil {
-		return Record{}, &PoisonedRecord{c.sequence, err}
+		return Record{}, poisoned(c.sequence, err)
 	}
 	out, err := decodeRecord(c)
 	if at := r.Change.ApproximateCreationDateTime; at.Unix() > 0 {
@@ -85,7 +75,7 @@ func decodeRecord(c change) (Record, error) {
 	out := Record{SequenceNumber: c.sequence}
 	partition, sort := textOf(c.keys, partitionName), textOf(c.keys, sortName)
 	if partition == "" || sort == "" {
-		return out, &PoisonedRecord{c.sequence, fmt.Errorf("keys %q and %q, want two texts", partition, sort)}
+		return out, poisoned(c.sequence, fmt.Errorf("keys %q and %q, want two texts", partition, sort))
 	}
 	entry := strings.HasPrefix(sort, entryPrefix) && c.name == inserted
 	expired := sort == expirySort && c.name == removed && c.principal == ttlPrincipal
@@ -100,7 +90,7 @@ func decodeRecord(c change) (Record, error) {
 		out.Ref, err = taskOf(partition)
 	}
 	if err != nil {
-		return Record{SequenceNumber: c.sequence}, &PoisonedRecord{c.sequence, err}
+		return Record{SequenceNumber: c.sequence}, poisoned(c.sequence, err)
 	}
 	return out, nil
 }

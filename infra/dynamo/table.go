@@ -23,8 +23,8 @@ const (
 	ttlName       = "ttl"
 )
 
-// Indexes of the table of tasks; the private one has byDue as well, for endpoints.
-// They hold keys only.
+// Indexes of the table of tasks; the private one has byDue as well, for endpoints and
+// findings. They hold keys only.
 const (
 	byUpdate  = "byUpdate"
 	byContext = "byContext"
