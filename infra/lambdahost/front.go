@@ -76,7 +76,7 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // relay streams an answer, and cuts the connection when it cannot be completed.
-func relay(w http.ResponseWriter, answer *Response) {
+func relay(w http.ResponseWriter, answer io.Reader) {
 	head, rest, err := prelude(answer)
 	if err != nil {
 		say(w, http.StatusBadGateway, "Internal server error")

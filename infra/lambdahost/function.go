@@ -93,9 +93,9 @@ func New(c Config) *Function {
 }
 
 // Invoke calls the function and returns when it begins to answer. A function that
-// failed instead gives a *FunctionError. When the context ends, the function goes
-// on until its deadline.
-func (f *Function) Invoke(ctx context.Context, payload []byte, deadlineAt time.Time) (*Response, error) {
+// failed instead gives a *FunctionError; reading gives one when it failed later. When the
+// context ends, the function goes on until its deadline.
+func (f *Function) Invoke(ctx context.Context, payload []byte, deadlineAt time.Time) (io.ReadCloser, error) {
 	if len(payload) > maxPayloadBytes {
 		return nil, ErrTooLarge
 	}

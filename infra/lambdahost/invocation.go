@@ -12,7 +12,7 @@ type invocation struct {
 	id         string
 	payload    []byte
 	deadlineAt time.Time
-	begun      chan *Response // gets the response when it begins
+	begun      chan io.ReadCloser // gets the response when it begins
 	done       chan struct{}
 	once       sync.Once
 	err        error          // of the function; set before done is closed
@@ -21,7 +21,7 @@ type invocation struct {
 }
 
 func newInvocation(id string, payload []byte, deadlineAt time.Time) *invocation {
-	v := &invocation{id: id, payload: payload, deadlineAt: deadlineAt, begun: make(chan *Response, 1), done: make(chan struct{})}
+	v := &invocation{id: id, payload: payload, deadlineAt: deadlineAt, begun: make(chan io.ReadCloser, 1), done: make(chan struct{})}
 	v.from, v.to = io.Pipe()
 	return v
 }
@@ -34,12 +34,4 @@ func (v *invocation) end(err error) {
 		_ = v.to.CloseWithError(err) // nil is io.EOF
 		close(v.done)
 	})
-}
-
-// Response is what a function answers, as it comes. Read fails with a *FunctionError
-// when the function failed after it had begun.
-type Response struct {
-	// ContentType is what the runtime labelled it with.
-	ContentType string
-	io.ReadCloser
 }

@@ -77,11 +77,11 @@ func (p *process) serveResponse(w http.ResponseWriter, r *http.Request) {
 	}
 	defer p.passing.Done()
 	limit := maxPayloadBytes
-	if kind := r.Header.Get("Content-Type"); kind == typeIntegration || r.Header.Get(headerMode) == modeStreaming {
+	if r.Header.Get("Content-Type") == typeIntegration || r.Header.Get(headerMode) == modeStreaming {
 		limit = maxStreamBytes
 	}
 	select {
-	case v.begun <- &Response{ContentType: r.Header.Get("Content-Type"), ReadCloser: v.from}:
+	case v.begun <- v.from:
 	default: // it was answered already
 		refuse(w)
 		return
