@@ -149,7 +149,7 @@ func (c *call) refuse(err error) {
 	k, p := c.explain(err)
 	switch k.status {
 	case http.StatusUnauthorized:
-		c.w.Header().Set("WWW-Authenticate", c.Challenge)
+		c.w.Header().Set("WWW-Authenticate", "Bearer")
 	case http.StatusServiceUnavailable:
 		c.w.Header().Set("Retry-After", "1")
 	}

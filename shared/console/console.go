@@ -40,8 +40,6 @@ type Config struct {
 	Now func() time.Time
 	// NewID gives message IDs, and incidents' (UUIDv7).
 	NewID func() string
-	// Challenge is the WWW-Authenticate header of a 401.
-	Challenge string
 	// Grace is what the sweep leaves to those who were told: a task is past due from
 	// then on.
 	Grace time.Duration
@@ -108,9 +106,6 @@ func New(c Config) (*Console, error) {
 	}
 	if c.Most <= 0 {
 		c.Most = defaultMost
-	}
-	if c.Challenge == "" {
-		c.Challenge = "Bearer"
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
