@@ -36,7 +36,8 @@ func (p process) api() (any, error) {
 	}
 	told := dispatcher(c, machine, authority, monitor, t.grace)
 	hooks := delivering(p.push(tables, ring, networks, t.grace, monitor), c, deliveries)
-	shown := lights(p.reporter(tables, known, t))
+	reporter := p.reporter(tables, known, t)
+	shown := func(ctx context.Context, tenant string) (any, error) { return reporter.Report(ctx, tenant) }
 	door, err := api.New(api.Config{
 		Authority: authority, Blobs: newBlobs(c, s), Agents: offered, Policies: policies, Executions: told,
 		Callers: who, Keys: ring, Push: hooks.Door(), Receipts: receipts, Now: p.now, NewID: newID,

@@ -2,7 +2,6 @@ package boot
 
 import (
 	"cmp"
-	"net/url"
 	"time"
 
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
@@ -97,10 +96,4 @@ func readDoor(v *variables) door {
 		d.streamLimit = v.span(streamLimit, bufferedStream, time.Second)
 	}
 	return d
-}
-
-// webAddress says whether text is an address that paths can be added to.
-func webAddress(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,10 +154,11 @@ func (v *variables) flag(name string, otherwise bool) bool {
 	}
 }
 
-// address reads an http or https address, without a trailing slash.
+// address reads an http or https address that paths can be added to.
 func (v *variables) address(name string) string {
 	text := strings.TrimSuffix(v.text(name), "/")
-	if text != "" && !webAddress(text) {
+	u, err := url.Parse(text)
+	if text != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
 		v.wrong(name, "is no address: give it one such as https://agents.example.com, without query, fragment or password")
 		return ""
 	}

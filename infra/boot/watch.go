@@ -1,8 +1,6 @@
 package boot
 
 import (
-	"context"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/holdfast-a2a/holdfast/infra/dynamo"
@@ -34,9 +32,4 @@ func (p process) reporter(l ledger.Ledger, known *catalog.Catalog, t timing) *he
 	return &health.Reporter{
 		Ledger: l, Now: p.now, Late: t.late, Window: t.window, PurgePatience: ttlPatience, Known: known.Known, Outside: known.Outside,
 	}
-}
-
-// lights is what the door reports of a tenant.
-func lights(r *health.Reporter) func(ctx context.Context, tenant string) (any, error) {
-	return func(ctx context.Context, tenant string) (any, error) { return r.Report(ctx, tenant) }
 }
