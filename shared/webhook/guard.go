@@ -20,18 +20,13 @@ import (
 // repeat it, for it may hold a secret.
 var ErrAddress = errors.New("not an address for a webhook")
 
-var (
-	public = ssrf.New(ssrf.WithAnyPort())
-	// nat64 are addresses that carry an IPv4 address in their last four bytes, for a
-	// gateway to translate (RFC 6052, 2.1). They are as public as that one is.
-	nat64 = ssrf.IPv6NAT64Prefix
-)
+var public = ssrf.New(ssrf.WithAnyPort())
 
 // Guard decides whom we call: public addresses on port 443, with https, and where
-// AllowHTTP says so with http on port 80. The lists of
-// what is not public are IANA's registries of special purposes, as package ssrf has
-// them: loopback, private, link-local with the clouds' metadata, shared, multicast,
-// reserved, documentation, tunnels, and IPv4 within IPv6.
+// AllowHTTP says so with http on port 80. The lists of what is not public are IANA's
+// registries of special purposes, as package ssrf has them: loopback, private, link-local
+// with the clouds' metadata, shared, multicast, reserved, documentation, tunnels, and IPv4
+// within IPv6.
 type Guard struct {
 	// Allow are networks that are called all the same, on any port: receivers on one's
 	// own machine. Empty in production, where loopback has the runtime's own services.
@@ -122,7 +117,9 @@ func (g Guard) check(to netip.AddrPort) error {
 			return nil
 		}
 	}
-	if nat64.Contains(ip) {
+	// The last four bytes are an IPv4 address, for a gateway to translate (RFC 6052, 2.1):
+	// it is as public as that one is.
+	if ssrf.IPv6NAT64Prefix.Contains(ip) {
 		b := ip.As16()
 		ip = netip.AddrFrom4([4]byte(b[12:]))
 	}

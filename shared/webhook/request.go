@@ -41,8 +41,6 @@ type answer struct {
 	retryAfter time.Duration // of 429 and 503
 }
 
-func (a answer) taken() bool { return a.cause == "" }
-
 // newRequest is the request for one update.
 func (s *Sender) newRequest(ctx context.Context, at ledger.DueDelivery, e ledger.Endpoint, secrets Secrets, u Update, now time.Time) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(u.Body))

@@ -205,7 +205,7 @@ func (w *work) deliver(ctx context.Context, u Update) (bool, error) {
 		a = w.attempt(ctx, u, min(max(left, minBudget), Timeout))
 	}
 	switch {
-	case a.taken():
+	case a.cause == "":
 		w.taken(a)
 		return true, nil
 	case ctx.Err() != nil:
