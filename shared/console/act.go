@@ -69,7 +69,7 @@ func (c *call) act(action ledger.Action, detail string, do func(context.Context)
 	defer cancel()
 	var says, reason string
 	var shown *refusal
-	record := ledger.Acted{By: c.who.Name, Action: action, Detail: clip(detail, lifecycle.MaxDetailBytes)}
+	record := ledger.Acted{By: c.who.Name, Action: action, Detail: lifecycle.Clip(detail, lifecycle.MaxDetailBytes)}
 	err, unkept := c.Authority.Act(ctx, c.ref(), record, func(ctx context.Context) (err error) {
 		says, err = do(ctx)
 		return err
@@ -79,7 +79,7 @@ func (c *call) act(action ledger.Action, detail string, do func(context.Context)
 		if k.fault { // as when an answer was lost
 			p.Message = "Whether it was done is not known. " + p.Message
 		}
-		return clip(p.Message, lifecycle.MaxDetailBytes)
+		return lifecycle.Clip(p.Message, lifecycle.MaxDetailBytes)
 	})
 	if err != nil && shown == nil {
 		return "", err // nothing was to be done

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -135,7 +134,7 @@ func said(parts a2a.ContentParts) (text string, clipped bool) {
 		}
 		b.WriteString(inWords(p))
 		if b.Len() > maxTextBytes {
-			return clip(b.String(), maxTextBytes), true
+			return lifecycle.Clip(b.String(), maxTextBytes), true
 		}
 	}
 	return b.String(), false
@@ -159,15 +158,4 @@ func inWords(p *a2a.Part) string {
 		return "[data]"
 	}
 	return string(raw)
-}
-
-// clip cuts a text, but no character in two.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
 }
