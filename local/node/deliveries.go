@@ -211,7 +211,7 @@ func (d *deliveries) send(at ledger.DueDelivery) (webhook.Result, error) {
 	if err != nil {
 		return webhook.Result{Word: webhook.Done}, ignore(err)
 	}
-	lane := laneOf(e.URL)
+	lane := e.Origin()
 	if err := d.lanes.enter(d.ctx, lane); err != nil {
 		return webhook.Result{}, err
 	}

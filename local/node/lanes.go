@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"sync"
 )
@@ -26,15 +25,6 @@ type turn struct {
 
 func newLanes(slots int) *lanes {
 	return &lanes{free: slots, used: map[string]int{}, waiting: map[string][]turn{}}
-}
-
-// laneOf names the receiver behind an address: paths of one server are one.
-func laneOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host
 }
 
 // enter waits for a slot. An error is the context's, and then there is none.

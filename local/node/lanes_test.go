@@ -102,13 +102,3 @@ func TestLanesStop(t *testing.T) {
 		}
 	})
 }
-
-func TestLaneOf(t *testing.T) {
-	for address, want := range map[string]string{
-		"https://a.example/hook?task=1": "https://a.example", "https://a.example:8443/": "https://a.example:8443", "http://user@a.example/": "http://a.example", "https://exa mple/": "",
-	} {
-		if got := laneOf(address); got != want {
-			t.Errorf("%s is in the lane %q, want %q", address, got, want)
-		}
-	}
-}

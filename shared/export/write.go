@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"net/url"
 	"slices"
 	"time"
 
@@ -257,10 +256,6 @@ func EffectOf(e lifecycle.Effect) *Effect {
 
 // EndpointOf is a webhook without its secrets.
 func EndpointOf(e ledger.Endpoint) *Endpoint {
-	origin := ""
-	if u, err := url.Parse(e.URL); err == nil {
-		origin = u.Scheme + "://" + u.Host
-	}
 	d := e.Delivery
 	var attempts []Attempt
 	for _, a := range d.Attempts {
@@ -268,7 +263,7 @@ func EndpointOf(e ledger.Endpoint) *Endpoint {
 		attempts = append(attempts, Attempt(a))
 	}
 	return &Endpoint{
-		ID: e.ID, Origin: origin, Scheme: e.Scheme, CreatedAt: e.CreatedAt.UTC(), State: d.State, Cursor: d.Cursor, Wanted: d.Wanted,
+		ID: e.ID, Origin: e.Origin(), Scheme: e.Scheme, CreatedAt: e.CreatedAt.UTC(), State: d.State, Cursor: d.Cursor, Wanted: d.Wanted,
 		Delivered: d.Delivered, Failures: d.Failures, Attempt: d.Attempt, NextAt: d.NextAt.UTC(), Holder: d.Holder, Attempts: attempts,
 	}
 }

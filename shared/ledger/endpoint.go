@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net/url"
 	"slices"
 	"time"
 
@@ -83,6 +84,16 @@ type Endpoint struct {
 	CreatedAt time.Time `json:"createdAt"`
 
 	Delivery Delivery `json:"delivery"`
+}
+
+// Origin is scheme and host, which name the receiver: paths of one server are one. The
+// rest of an address may be a secret.
+func (e Endpoint) Origin() string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // DeliveryState is whether an endpoint is delivered to.

@@ -29,7 +29,7 @@ func (s *Sender) Hint(ctx context.Context, change ledger.Change) (now, later []l
 				failed = errors.Join(failed, ledger.IgnoreNotFound(s.Endpoints.Want(ctx, change.Ref, e.ID, seq, clock)))
 			}
 		case !d.NextAt.IsZero(): // somebody was told to come
-		case slow(d), s.Receivers.isSlow(e.URL, d, clock):
+		case slow(d), s.Receivers.isSlow(e, clock):
 			later = append(later, at)
 		default:
 			now = append(now, at)

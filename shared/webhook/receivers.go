@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"net/url"
 	"sync"
 	"time"
 
@@ -13,25 +12,16 @@ import (
 // zero value remembers nobody yet; nil never does.
 type Receivers struct {
 	mu   sync.Mutex
-	slow map[string]time.Time // when they were last, by scheme and host
-}
-
-func receiverOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host
+	slow map[string]time.Time // when they were last, by origin
 }
 
 // note remembers how long an attempt took.
-func (r *Receivers) note(address string, took time.Duration, now time.Time) {
+func (r *Receivers) note(who string, took time.Duration, now time.Time) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	who := receiverOf(address)
 	if took < slowTime {
 		delete(r.slow, who)
 		return
@@ -42,15 +32,15 @@ func (r *Receivers) note(address string, took time.Duration, now time.Time) {
 	r.slow[who] = now
 }
 
-// isSlow says whether a receiver is. What an endpoint has seen of it since counts as well:
+// isSlow says whether an endpoint's receiver is. What it has seen of it since counts as well:
 // others deliver to it meanwhile.
-func (r *Receivers) isSlow(address string, d ledger.Delivery, now time.Time) bool {
+func (r *Receivers) isSlow(e ledger.Endpoint, now time.Time) bool {
 	if r == nil {
 		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	who := receiverOf(address)
+	who, d := e.Origin(), e.Delivery
 	since, is := r.slow[who]
 	if !is {
 		return false

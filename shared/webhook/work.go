@@ -217,7 +217,7 @@ func (w *work) attempt(ctx context.Context, u Update, within time.Duration) atte
 	a := attempted{seq: u.Seq, at: w.s.Now()}
 	a.answer = w.s.post(ctx, w.at, w.e, *w.secrets, u, within)
 	a.took = w.s.Now().Sub(a.at)
-	w.s.Receivers.note(w.e.URL, a.took, w.s.Now())
+	w.s.Receivers.note(w.e.Origin(), a.took, w.s.Now())
 	return a
 }
 
