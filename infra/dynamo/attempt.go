@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -31,18 +32,10 @@ func defaultRetry() Retry {
 
 func (r Retry) withDefaults() Retry {
 	d := defaultRetry()
-	if r.Tries <= 0 {
-		r.Tries = d.Tries
+	return Retry{
+		Tries: cmp.Or(r.Tries, d.Tries), First: cmp.Or(r.First, d.First), Longest: cmp.Or(r.Longest, d.Longest),
+		Attempt: cmp.Or(r.Attempt, d.Attempt), Total: cmp.Or(r.Total, d.Total),
 	}
-	for _, one := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{{&r.First, d.First}, {&r.Longest, d.Longest}, {&r.Attempt, d.Attempt}, {&r.Total, d.Total}} {
-		if *one.value <= 0 {
-			*one.value = one.standard
-		}
-	}
-	return r
 }
 
 // limit is the longest rest after so many tries.

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -63,10 +64,7 @@ var _ ledger.Ledger = (*Ledger)(nil)
 
 // New is the ledger on two tables, which exist.
 func New(client API, tables Names, o Options) *Ledger {
-	l := &Ledger{client: client, tables: tables, retry: o.Retry.withDefaults(), pollFirst: o.PollFirst, pollMost: o.PollMost, throttled: o.Throttled}
-	if l.pollFirst <= 0 {
-		l.pollFirst = defaultPollFirst
-	}
+	l := &Ledger{client: client, tables: tables, retry: o.Retry.withDefaults(), pollFirst: cmp.Or(o.PollFirst, defaultPollFirst), pollMost: o.PollMost, throttled: o.Throttled}
 	if l.pollMost < l.pollFirst {
 		l.pollMost = max(defaultPollMost, l.pollFirst)
 	}

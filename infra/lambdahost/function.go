@@ -24,6 +24,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -170,12 +172,7 @@ func (f *Function) gone(p *process) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.living, p)
-	for i, other := range f.idle {
-		if other == p {
-			f.idle = append(f.idle[:i:i], f.idle[i+1:]...)
-			break
-		}
-	}
+	f.idle = slices.DeleteFunc(f.idle, func(other *process) bool { return other == p })
 }
 
 func (f *Function) initialised(d time.Duration) {
@@ -189,17 +186,14 @@ func (f *Function) initialised(d time.Duration) {
 func (f *Function) Inits() []time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]time.Duration(nil), f.inits...)
+	return slices.Clone(f.inits)
 }
 
 // Kill sends SIGKILL to every process, waits for their end and says how many there
 // were. The next invocation starts a new one.
 func (f *Function) Kill() int {
 	f.mu.Lock()
-	var all []*process
-	for p := range f.living {
-		all = append(all, p)
-	}
+	all := slices.Collect(maps.Keys(f.living))
 	f.mu.Unlock()
 	for _, p := range all {
 		p.kill(nil)
