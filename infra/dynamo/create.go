@@ -54,14 +54,10 @@ func (l *Ledger) Create(ctx context.Context, c ledger.Creation) error {
 
 // taken says whom a key belongs to.
 func (l *Ledger) taken(ctx context.Context, k ledger.Key, old item) error {
-	if old != nil {
-		note, err := decodeNote(old)
-		if err != nil {
-			return err
-		}
-		return &ledger.KeyTaken{Note: note}
+	note, err := decodePlain[ledger.KeyNote](old, "a submission key")
+	if old == nil {
+		note, err = l.Key(ctx, k)
 	}
-	note, err := l.Key(ctx, k)
 	if err != nil {
 		return err
 	}
@@ -77,13 +73,5 @@ func (l *Ledger) Key(ctx context.Context, k ledger.Key) (ledger.KeyNote, error) 
 	if it == nil {
 		return ledger.KeyNote{}, fmt.Errorf("submission key: %w", ledger.ErrNotFound)
 	}
-	return decodeNote(it)
-}
-
-func decodeNote(it item) (ledger.KeyNote, error) {
-	var note ledger.KeyNote
-	if err := plainLayout.decode(it, &note); err != nil {
-		return note, fmt.Errorf("a submission key cannot be read: %w", err)
-	}
-	return note, nil
+	return decodePlain[ledger.KeyNote](it, "a submission key")
 }

@@ -24,22 +24,14 @@ func (l *Ledger) Effect(ctx context.Context, ref lifecycle.Ref, visit uint64, na
 	if it == nil {
 		return lifecycle.Effect{}, fmt.Errorf("effect %q in visit %d of task %s: %w", name, visit, ref, ledger.ErrNotFound)
 	}
-	return decodeEffect(it)
-}
-
-func decodeEffect(it item) (lifecycle.Effect, error) {
-	var e lifecycle.Effect
-	if err := plainLayout.decode(it, &e); err != nil {
-		return e, fmt.Errorf("an effect cannot be read: %w", err)
-	}
-	return e, nil
+	return decodePlain[lifecycle.Effect](it, "an effect")
 }
 
 // EffectList implements ledger.Effects. An unknown task has none.
 func (l *Ledger) EffectList(ctx context.Context, ref lifecycle.Ref) ([]lifecycle.Effect, error) {
 	var out []lifecycle.Effect
 	err := l.children(ctx, ref, effectPrefix, func(it item) error {
-		e, err := decodeEffect(it)
+		e, err := decodePlain[lifecycle.Effect](it, "an effect")
 		out = append(out, e)
 		return err
 	})

@@ -152,6 +152,14 @@ func (l layout) decodeStruct(from item, into reflect.Value) error {
 	return nil
 }
 
+// decodePlain reads an item by plainLayout; what names it in an error.
+func decodePlain[T any](from item, what string) (out T, err error) {
+	if err = plainLayout.decode(from, &out); err != nil {
+		err = fmt.Errorf("%s cannot be read: %w", what, err)
+	}
+	return out, err
+}
+
 func decodeValue(from types.AttributeValue, into reflect.Value) error {
 	switch into.Interface().(type) {
 	case time.Time:
