@@ -2,9 +2,9 @@
 // turns a proxy event into an *http.Request, and what an http.Handler writes into
 // a streamed response. It knows nothing of what is behind the handler.
 //
-// Every route is streamed (API Gateway, "Stream the integration response for your
-// proxy integrations in API Gateway": Lambda proxy integrations), so there is one
-// path through this code, and a server-sent event leaves when the handler flushes it.
+// [Handler] streams every route (API Gateway, "Stream the integration response for your
+// proxy integrations in API Gateway": Lambda proxy integrations): a server-sent event
+// leaves when the handler flushes it. [Buffered] gathers the stream, where none can leave.
 //
 // For the handler it is like a net/http server, with these differences:
 //
