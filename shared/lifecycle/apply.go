@@ -24,7 +24,7 @@ func apply(t Task, e Entry) (Task, Event, error) {
 	if got := DigestBytes(e.Payload); got != e.PayloadDigest {
 		return t, Event{}, fmt.Errorf("entry %d: the payload's digest is %s, recorded is %s", e.Seq, got, e.PayloadDigest)
 	}
-	if got := e.chainAfter(t.Chain); got != e.Chain {
+	if got := e.ChainAfter(t.Chain); got != e.Chain {
 		return t, Event{}, fmt.Errorf("entry %d: the chain gives %s, recorded is %s", e.Seq, got, e.Chain)
 	}
 	if !e.AcceptedAt.Equal(Millis(e.AcceptedAt)) || !e.ObservedAt.Equal(Millis(e.ObservedAt)) {

@@ -128,9 +128,7 @@ func (p *canonizer) integer() bool {
 }
 
 func (p *canonizer) array(depth int) bool {
-	if !p.skip('[') {
-		return false
-	}
+	p.skip('[')
 	if p.skip(']') {
 		return true
 	}
@@ -148,9 +146,7 @@ func (p *canonizer) array(depth int) bool {
 }
 
 func (p *canonizer) object(depth int) bool {
-	if !p.skip('{') {
-		return false
-	}
+	p.skip('{')
 	if p.skip('}') {
 		return true
 	}
@@ -228,17 +224,22 @@ func (p *canonizer) name() ([]byte, bool) {
 // text copies a string. What encoding/json escapes although it need not (HTML's
 // special characters, line separators) is written as it is.
 func (p *canonizer) text() bool {
-	start := p.at + 1
+	start := p.at + 1 // of what is not copied yet
+	p.out = append(p.out, '"')
 	for i := start; i < len(p.in); {
 		switch c := p.in[i]; {
 		case c == '"':
-			p.out = append(p.out, '"')
-			p.out = append(p.out, p.in[start:i]...)
-			p.out = append(p.out, '"')
+			p.out = append(append(p.out, p.in[start:i]...), '"')
 			p.at = i + 1
 			return true
 		case c == '\\':
-			return p.escaped(start, i)
+			p.out = append(p.out, p.in[start:i]...)
+			size, ok := p.escape(p.in[i:])
+			if !ok {
+				return false
+			}
+			i += size
+			start = i
 		case c < ' ':
 			return false
 		case c < utf8.RuneSelf:
@@ -250,40 +251,6 @@ func (p *canonizer) text() bool {
 			}
 			i += size
 		}
-	}
-	return false
-}
-
-// escaped copies a string whose first escape is at i.
-func (p *canonizer) escaped(start, i int) bool {
-	p.out = append(p.out, '"')
-	for i < len(p.in) {
-		c := p.in[i]
-		switch {
-		case c == '"':
-			p.out = append(append(p.out, p.in[start:i]...), '"')
-			p.at = i + 1
-			return true
-		case c < ' ':
-			return false
-		case c >= utf8.RuneSelf:
-			r, size := utf8.DecodeRune(p.in[i:])
-			if r == utf8.RuneError && size <= 1 {
-				return false
-			}
-			i += size
-			continue
-		case c != '\\':
-			i++
-			continue
-		}
-		p.out = append(p.out, p.in[start:i]...)
-		size, ok := p.escape(p.in[i:])
-		if !ok {
-			return false
-		}
-		i += size
-		start = i
 	}
 	return false
 }

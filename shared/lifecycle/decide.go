@@ -168,14 +168,11 @@ func decideAuthorize(t Task, c Authorize, now time.Time) (Decision, error) {
 
 func decideCancel(t Task, c RequestCancel, now time.Time) (Decision, error) {
 	mark := CancelMark{Principal: c.Principal, At: now}
-	if t.Leased(now) {
-		if t.Cancel != nil {
-			mark = *t.Cancel // the same request again has no further effect
-		}
-		return Decision{After: t.Head, Mark: &mark}, nil
-	}
 	if t.Cancel != nil {
-		mark = *t.Cancel
+		mark = *t.Cancel // the same request again has no further effect
+	}
+	if t.Leased(now) {
+		return Decision{After: t.Head, Mark: &mark}, nil
 	}
 	return canceled(t, mark)
 }

@@ -224,8 +224,9 @@ func (e Entry) Event() (Event, error) {
 	return ev, nil
 }
 
-// chainAfter computes the entry's chain digest from the one before it.
-func (e Entry) chainAfter(previous Digest) Digest {
+// ChainAfter is the chain digest that the entry must carry behind one that carries
+// previous; empty for a task's first entry.
+func (e Entry) ChainAfter(previous Digest) Digest {
 	return newChain("holdfast-entry-1").
 		str(string(previous)).
 		str(string(e.Task)).num(e.Seq).
@@ -289,7 +290,7 @@ func Seal(t Task, d Decision, src Source, op string, now time.Time) (Task, []Ent
 		if src.ObservedAt.IsZero() {
 			e.ObservedAt = e.AcceptedAt
 		}
-		e.Chain = e.chainAfter(next.Chain)
+		e.Chain = e.ChainAfter(next.Chain)
 		if next, err = applyEvent(next, e, ev); err != nil {
 			return t, nil, err
 		}

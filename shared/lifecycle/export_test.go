@@ -7,6 +7,6 @@ func Canonicalize(raw []byte) ([]byte, error) { return canonicalize(raw) }
 // a forger or a broken build would: what is left to refuse it is its meaning.
 func Rechain(t Task, e Entry) Entry {
 	e.PayloadDigest = DigestBytes(e.Payload)
-	e.Chain = e.chainAfter(t.Chain)
+	e.Chain = e.ChainAfter(t.Chain)
 	return e
 }

@@ -70,10 +70,7 @@ func (r *Rejection) Error() string { return string(r.Reason) + ": " + r.Detail }
 // RejectedFor reports whether err is a rejection for one of the reasons.
 func RejectedFor(err error, reasons ...Reason) bool {
 	r, ok := errors.AsType[*Rejection](err)
-	if !ok {
-		return false
-	}
-	return slices.Contains(reasons, r.Reason)
+	return ok && slices.Contains(reasons, r.Reason)
 }
 
 func reject(reason Reason, format string, args ...any) *Rejection {
