@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"encoding/json"
 	"maps"
 	"strings"
 
@@ -35,6 +36,31 @@ func BlobPart(p *a2a.Part, ref BlobRef) *a2a.Part {
 	maps.Copy(out.Metadata, p.Metadata)
 	out.Metadata[ExtensionURI] = map[string]any{"sha256": string(ref.Digest), "bytes": float64(ref.Bytes), "kind": ref.Kind}
 	return out
+}
+
+// BlobKind is the kind of a part that is text, bytes or data.
+func BlobKind(p *a2a.Part) string {
+	switch p.Content.(type) {
+	case a2a.Text:
+		return BlobText
+	case a2a.Raw:
+		return BlobRaw
+	default:
+		return BlobData
+	}
+}
+
+// Content is what a part had before its bytes were moved to the blob store.
+func (r BlobRef) Content(stored []byte) (a2a.PartContent, error) {
+	switch r.Kind {
+	case BlobText:
+		return a2a.Text(stored), nil
+	case BlobData:
+		var d a2a.Data
+		err := json.Unmarshal(stored, &d.Value)
+		return d, err
+	}
+	return a2a.Raw(stored), nil
 }
 
 // AsBlob says whether a stored part is a reference, and to what.

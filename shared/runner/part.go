@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"regexp"
 
@@ -25,9 +24,6 @@ func (s *session) store(ctx context.Context, updates []agent.Update) ([]lifecycl
 			continue
 		}
 		c := u.Chunk
-		if c.Part == nil || c.Part.Content == nil {
-			return nil, agent.Permanent(fmt.Errorf("a chunk of artifact %q without a part", c.Artifact))
-		}
 		content, err := lifecycle.PartContent(c.Part)
 		if err != nil {
 			return nil, agent.Permanent(err)
@@ -69,15 +65,10 @@ func (s *session) storePart(ctx context.Context, p *a2a.Part, content []byte) (*
 	if len(content) <= lifecycle.MaxInlineBytes {
 		return p, nil
 	}
-	ref := lifecycle.BlobRef{Digest: lifecycle.DigestBytes(content), Bytes: int64(len(content)), Kind: lifecycle.BlobRaw}
-	switch p.Content.(type) {
-	case a2a.Text:
-		ref.Kind = lifecycle.BlobText
-	case a2a.Data:
-		ref.Kind = lifecycle.BlobData
-	case a2a.URL:
+	if p.URL() != "" {
 		return nil, agent.Permanent(fmt.Errorf("a URL of %d bytes, the limit is %d", len(content), lifecycle.MaxInlineBytes))
 	}
+	ref := lifecycle.BlobRef{Digest: lifecycle.DigestBytes(content), Bytes: int64(len(content)), Kind: lifecycle.BlobKind(p)}
 	if err := s.Blobs.Put(ctx, s.in.Ref, ref.Digest, content); err != nil {
 		return nil, err
 	}
@@ -102,17 +93,8 @@ func (r *Runner) hydrate(ctx context.Context, ref lifecycle.Ref, m *a2a.Message)
 			return nil, fmt.Errorf("the bytes of a message part: %w", err)
 		}
 		part := *p
-		switch blob.Kind {
-		case lifecycle.BlobText:
-			part.Content = a2a.Text(content)
-		case lifecycle.BlobData:
-			var v any
-			if err := json.Unmarshal(content, &v); err != nil {
-				return nil, fmt.Errorf("a data part: %w", err)
-			}
-			part.Content = a2a.Data{Value: v}
-		default:
-			part.Content = a2a.Raw(content)
+		if part.Content, err = blob.Content(content); err != nil {
+			return nil, fmt.Errorf("the bytes of a message part: %w", err)
 		}
 		out.Parts = append(out.Parts, &part)
 	}
