@@ -24,21 +24,12 @@ type acknowledged struct {
 // the task's metadata, or seq and chain of the export's trailer. From then on the task is
 // kept as its policy says of exported ones.
 func (c *call) serveAcknowledge(at address) {
-	var receipt lifecycle.TerminalReceipt
-	_, err := c.parameters(func(v value) (request, error) {
-		var err error
-		receipt, err = receiptParams(v)
-		return request{}, err
-	}, true)
+	receipt, err := parameters(c, receiptParams, true)
 	var out acknowledged
 	if err == nil {
 		out, err = c.acknowledge(at.task, receipt)
 	}
-	if err != nil {
-		c.refuse(err)
-		return
-	}
-	c.answer(out)
+	c.answer(out, err)
 }
 
 // receiptParams reads a terminal receipt. What else the task's metadata shows of it may

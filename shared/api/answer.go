@@ -40,11 +40,14 @@ func giveBuffer(b *bytes.Buffer) {
 	}
 }
 
-// answer sends a result.
-func (c *call) answer(result any) {
+// answer sends a result, or says why there is none.
+func (c *call) answer(result any, err error) {
 	b := takeBuffer()
 	defer giveBuffer(b)
-	if err := c.frame(b, result); err != nil {
+	if err == nil {
+		err = c.frame(b, result)
+	}
+	if err != nil {
 		c.refuse(err)
 		return
 	}

@@ -48,12 +48,7 @@ type chunkView struct {
 // serveArtifact answers with chunks after a number:
 // GET /tasks/{id}/artifacts/{artifactId}?after=n&revision=r&limit=n.
 func (c *call) serveArtifact(at address) {
-	page, err := c.chunksOf(at.task, a2a.ArtifactID(at.item))
-	if err != nil {
-		c.refuse(err)
-		return
-	}
-	c.answer(page)
+	c.answer(c.chunksOf(at.task, a2a.ArtifactID(at.item)))
 }
 
 func (c *call) chunksOf(id a2a.TaskID, artifact a2a.ArtifactID) (artifactPage, error) {
@@ -167,7 +162,7 @@ func (c *call) chunkView(id a2a.TaskID, k *lifecycle.Chunk, seq uint64) chunkVie
 	}
 	kind := blob.Kind
 	if !moved && k.Part.URL() == "" {
-		kind = blobKind(k.Part)
+		kind = lifecycle.BlobKind(k.Part)
 	}
 	switch kind { // what it is that names none; of an address only its other end knows
 	case lifecycle.BlobText:

@@ -36,32 +36,26 @@ func (c *call) receiptTerms() map[string]any {
 // serveAuthorize takes a receipt out of band: POST /tasks/{id}/authorizations with
 // {"receipt": "…"}. Whoever approves need not speak A2A. It answers with the task.
 func (c *call) serveAuthorize(at address) {
-	q, err := c.parameters(at.authorization, true)
+	receipt, err := parameters(c, authorizationParam, true)
 	if err == nil {
-		err = c.authorize(at.task, *q.authorization)
+		err = c.authorize(at.task, receipt)
 	}
 	f := c.follow(at.task)
 	if err == nil {
 		err = f.load(c.r.Context())
 	}
-	if err != nil {
-		c.refuse(err)
-		return
-	}
-	c.answer(wireTaskOf(f.view.Task(), nil))
+	c.answer(wireTaskOf(f.view.Task(), nil), err)
 }
 
-// authorization reads the body. Without a receipt it is the empty one.
-func (at address) authorization(v value) (request, error) {
-	q := request{id: at.task}
-	q.authorization = new(string)
+// authorizationParam reads the body. Without a receipt it is the empty one.
+func authorizationParam(v value) (receipt string, err error) {
 	var r reader
 	r.fields(v, func(name string, v value) {
 		if name == "receipt" {
-			*q.authorization = r.text(v, name)
+			receipt = r.text(v, name)
 		}
 	})
-	return q, r.err()
+	return receipt, r.err()
 }
 
 // authorization takes a receipt out of a message's metadata, or a request's: nothing

@@ -8,16 +8,9 @@ import (
 
 // cancelTask asks for a cancellation (A2A §3.1.5). A task that somebody works on
 // is canceled by its holder, for which the caller waits a little.
-func (c *call) cancelTask(q request) {
-	f, err := c.cancel(q.id)
-	if err != nil {
-		c.refuse(err)
-		return
-	}
-	c.answer(wireTaskOf(f.view.Task(), nil))
-}
+func (c *call) cancelTask(q request) { c.answer(c.cancel(q.id)) }
 
-func (c *call) cancel(id a2a.TaskID) (*follower, error) {
+func (c *call) cancel(id a2a.TaskID) (*wireTask, error) {
 	ctx, stop := c.commitment()
 	defer stop()
 	h, err := c.known(id)
@@ -30,7 +23,7 @@ func (c *call) cancel(id a2a.TaskID) (*follower, error) {
 		if err != nil {
 			return nil, err
 		}
-		res, err := c.Authority.Do(ctx, t, lifecycle.RequestCancel{Principal: c.principal()}, lifecycle.Source{Producer: c.producer()}, ledger.Extra{})
+		res, err := c.Authority.Do(ctx, t, lifecycle.RequestCancel{Principal: c.who.Hash()}, lifecycle.Source{Producer: c.producer()}, ledger.Extra{})
 		c.answered(ctx, res)
 		// A task that ended first is not canceled; how it ended is read below.
 		if err != nil && !lifecycle.RejectedFor(err, lifecycle.PostTerminal) {
@@ -49,5 +42,5 @@ func (c *call) cancel(id a2a.TaskID) (*follower, error) {
 		out.task = id
 		return nil, out
 	}
-	return f, nil
+	return wireTaskOf(f.view.Task(), nil), nil
 }

@@ -35,7 +35,7 @@ func (c *call) serveCard(address) {
 		}
 	}
 	c.beside = true // it is application/json on both bindings
-	c.answer(signed)
+	c.answer(signed, nil)
 }
 
 // extendedCard answers with what only those see who have shown who they are
@@ -46,12 +46,10 @@ func (c *call) extendedCard(request) {
 		return
 	}
 	signed, _, err := c.signedCard(c.agent.ExtendedSkills)
-	if err != nil {
-		c.refuse(err)
-		return
+	if err == nil {
+		c.w.Header().Set("Cache-Control", "private, no-store")
 	}
-	c.w.Header().Set("Cache-Control", "private, no-store")
-	c.answer(signed)
+	c.answer(signed, err)
 }
 
 // serveKeySet answers with the public key of card signatures.
@@ -62,7 +60,7 @@ func (c *call) serveKeySet(address) {
 		return
 	}
 	c.w.Header().Set("Cache-Control", "public, max-age="+strconv.Itoa(int(cardMaxAge/time.Second)))
-	c.answer(json.RawMessage(set))
+	c.answer(json.RawMessage(set), nil)
 }
 
 // signedCard is a card with its signature (§8.4), and its tag. What is signed is the

@@ -39,7 +39,9 @@ type route struct {
 	scopes []auth.Scope
 	// unversioned needs no A2A-Version: it is outside A2A, or before it.
 	unversioned bool
-	serve       func(*call, address)
+	// push is about webhooks.
+	push  bool
+	serve func(*call, address)
 }
 
 // address is what stood in the path.
@@ -67,7 +69,7 @@ var (
 var (
 	routeCard        = &route{name: "card", methods: get, unversioned: true, serve: (*call).serveCard}
 	routeKeySet      = &route{name: "jwks", methods: get, unversioned: true, serve: (*call).serveKeySet}
-	routeHookKeys    = &route{name: "webhook keys", methods: get, unversioned: true, serve: (*call).serveWebhookKeys}
+	routeHookKeys    = &route{name: "webhook keys", methods: get, unversioned: true, push: true, serve: (*call).serveWebhookKeys}
 	routeRPC         = &route{name: "rpc", methods: post, unversioned: true, scopes: callers, serve: (*call).serveRPC}
 	routeSend        = &route{name: "SendMessage", methods: post, scopes: callers, serve: (*call).restSend}
 	routeStream      = &route{name: "SendStreamingMessage", methods: post, scopes: callers, serve: (*call).restStream}
@@ -75,10 +77,10 @@ var (
 	routeGet         = &route{name: "GetTask", methods: get, scopes: callers, serve: (*call).restGet}
 	routeCancel      = &route{name: "CancelTask", methods: post, scopes: callers, serve: (*call).restCancel}
 	routeSubscribe   = &route{name: "SubscribeToTask", methods: both, scopes: readers, serve: (*call).restSubscribe} // the proto says GET, §11.3.2 says POST
-	routePushes      = &route{name: "pushNotificationConfigs", methods: both, scopes: callers, serve: (*call).restWebhooks}
-	routePush        = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, scopes: callers, serve: (*call).restWebhook}
-	routeReplays     = &route{name: "replays", methods: post, unversioned: true, scopes: acting, serve: (*call).serveReplay}
-	routeReplay      = &route{name: "replay", methods: post, unversioned: true, scopes: acting, serve: (*call).serveReplay}
+	routePushes      = &route{name: "pushNotificationConfigs", methods: both, scopes: callers, push: true, serve: (*call).restWebhooks}
+	routePush        = &route{name: "pushNotificationConfig", methods: []string{http.MethodGet, http.MethodDelete}, scopes: callers, push: true, serve: (*call).restWebhook}
+	routeReplays     = &route{name: "replays", methods: post, unversioned: true, scopes: acting, push: true, serve: (*call).serveReplay}
+	routeReplay      = &route{name: "replay", methods: post, unversioned: true, scopes: acting, push: true, serve: (*call).serveReplay}
 	routeExtended    = &route{name: "GetExtendedAgentCard", methods: get, scopes: callers, serve: (*call).restExtendedCard}
 	routeLedger      = &route{name: "ledger", methods: get, unversioned: true, scopes: readers, serve: (*call).serveLedger}
 	routeAuthorize   = &route{name: "authorizations", methods: post, unversioned: true, scopes: callers, serve: (*call).serveAuthorize}
@@ -122,6 +124,10 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if rt.push && c.Push == nil { // §3.3.4
+		c.refuse(noPush())
+		return
+	}
 	rt.serve(c, at)
 }
 
@@ -131,7 +137,7 @@ func (c *call) admit(scopes []auth.Scope) error {
 	who, err := c.Callers.Authenticate(c.r)
 	reason := auth.Reason(err)
 	if err == nil && !slices.ContainsFunc(scopes, who.May) {
-		err, reason = refuse(auth.ErrForbidden, "This needs the scope %s.", joined(scopes, " or ")), "scope"
+		err, reason = refuse(auth.ErrForbidden, "This needs the scope %s.", joined(scopes)), "scope"
 	}
 	if err != nil {
 		c.Logger.LogAttrs(context.WithoutCancel(c.r.Context()), slog.LevelInfo, "refused a caller", slog.String("operation", c.name), slog.String("kind", kindOf(err).reason), slog.String("reason", reason))
@@ -141,12 +147,12 @@ func (c *call) admit(scopes []auth.Scope) error {
 	return nil
 }
 
-func joined(scopes []auth.Scope, with string) string {
+func joined(scopes []auth.Scope) string {
 	names := make([]string, 0, len(scopes))
 	for _, s := range scopes {
 		names = append(names, string(s))
 	}
-	return strings.Join(names, with)
+	return strings.Join(names, " or ")
 }
 
 // find looks the path up. A first segment that is an agent's name, A2A's tenant

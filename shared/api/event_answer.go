@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -143,39 +144,13 @@ func (c *call) hydrate(ctx context.Context, ref lifecycle.Ref, m *a2a.Message) (
 			if err != nil {
 				return nil, err
 			}
-			if part.Content, err = contentOf(blob.Kind, content); err != nil {
+			if part.Content, err = blob.Content(content); err != nil {
 				return nil, err
 			}
-			part.Metadata = withoutOwn(p.Metadata)
+			part.Metadata = maps.Clone(p.Metadata)
+			delete(part.Metadata, lifecycle.ExtensionURI) // it is about the blob
 		}
 		out.Parts = append(out.Parts, &part)
 	}
 	return &out, nil
-}
-
-func contentOf(kind string, content []byte) (a2a.PartContent, error) {
-	switch kind {
-	case lifecycle.BlobText:
-		return a2a.Text(content), nil
-	case lifecycle.BlobData:
-		var d a2a.Data
-		err := json.Unmarshal(content, &d.Value)
-		return d, err
-	}
-	return a2a.Raw(content), nil
-}
-
-// withoutOwn is metadata without what stands there for the blob.
-func withoutOwn(metadata map[string]any) map[string]any {
-	var out map[string]any
-	for name, v := range metadata {
-		if name == lifecycle.ExtensionURI {
-			continue
-		}
-		if out == nil {
-			out = map[string]any{}
-		}
-		out[name] = v
-	}
-	return out
 }

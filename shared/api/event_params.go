@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -172,12 +173,7 @@ func (r *reader) payload(v value, e *event) {
 	})
 	kind, known := eventKinds[e.kind]
 	if !known {
-		names := make([]string, 0, len(eventKinds))
-		for name := range eventKinds {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		r.wrong("payload.kind", "must be one of %s", strings.Join(names, ", "))
+		r.wrong("payload.kind", "must be one of %s", strings.Join(slices.Sorted(maps.Keys(eventKinds)), ", "))
 		return
 	}
 	given := map[string]bool{}

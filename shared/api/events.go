@@ -41,21 +41,12 @@ const eventIDConflict lifecycle.Reason = "event-id-conflict"
 
 // serveEvents takes one event.
 func (c *call) serveEvents(at address) {
-	var e event
-	_, err := c.parameters(func(v value) (request, error) {
-		var err error
-		e, err = eventParams(v)
-		return request{}, err
-	}, true)
+	e, err := parameters(c, eventParams, true)
 	var out eventAnswer
 	if err == nil {
 		out, err = c.take(at.task, e)
 	}
-	if err != nil {
-		c.refuse(err)
-		return
-	}
-	c.answer(out)
+	c.answer(out, err)
 }
 
 func (c *call) take(id a2a.TaskID, e event) (eventAnswer, error) {

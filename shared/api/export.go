@@ -37,8 +37,7 @@ func (c *call) serveExport(at address) {
 		c.w.WriteHeader(http.StatusOK)
 		return
 	}
-	out := &patientWriter{w: c.w, out: http.NewResponseController(c.w), patience: c.WriteTimeout}
-	_ = out.out.SetWriteDeadline(time.Time{}) // a long history outlives what the server allows an answer
+	out := c.patientWriter()
 	buffered := bufio.NewWriterSize(out, maxBurst)
 	_, err = export.Write(c.r.Context(), buffered, c.Authority.Ledger, h.Ref(), export.Options{Scope: scope, At: c.Now(), Policies: c.Policies})
 	if err == nil {
@@ -53,13 +52,23 @@ func (c *call) serveExport(at address) {
 	}
 }
 
-// patientWriter writes and flushes. A caller that does not take it in time is given
-// up.
+// errNotTaken: the caller went away, or does not read.
+var errNotTaken = errors.New("the caller does not read")
+
+// patientWriter writes and flushes. A caller that does not take it in time is given up:
+// the timer moves the connection's deadline into the past, which needs no clock.
 type patientWriter struct {
 	w        http.ResponseWriter
 	out      *http.ResponseController
 	patience time.Duration
 	begun    bool // something was sent
+}
+
+// patientWriter is for what outlives the time that the server allows an answer.
+func (c *call) patientWriter() *patientWriter {
+	p := &patientWriter{w: c.w, out: http.NewResponseController(c.w), patience: c.WriteTimeout}
+	_ = p.out.SetWriteDeadline(time.Time{})
+	return p
 }
 
 // Write implements io.Writer.

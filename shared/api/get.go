@@ -8,9 +8,5 @@ func (c *call) getTask(q request) {
 	if err == nil {
 		err = f.load(c.r.Context())
 	}
-	if err != nil {
-		c.refuse(err)
-		return
-	}
-	c.answer(wireTaskOf(f.view.Task(), q.history))
+	c.answer(wireTaskOf(f.view.Task(), q.history), err)
 }

@@ -24,13 +24,8 @@ func digestOf(fields ...string) lifecycle.Digest {
 // within their limit.
 const principalChars = 32
 
-// principal is the caller as the ledger knows it: a hash, never the name (I9).
-func (c *call) principal() string {
-	return c.who.Hash()
-}
-
-// producer is the caller as a source of events.
-func (c *call) producer() string { return "client:" + c.principal() }
+// producer is the caller as a source of events: a hash, never the name (I9).
+func (c *call) producer() string { return "client:" + c.who.Hash() }
 
 func (c *call) source(messageID string) lifecycle.Source {
 	return lifecycle.Source{Producer: c.producer(), EventID: messageID}
@@ -55,6 +50,6 @@ func (c *call) submissionKey(q request) (*ledger.Key, error) {
 	}
 	return &ledger.Key{
 		Tenant: c.who.Tenant,
-		Hash:   digestOf("holdfast-submission-1", c.principal(), c.agent.Name, origin, key),
+		Hash:   digestOf("holdfast-submission-1", c.who.Hash(), c.agent.Name, origin, key),
 	}, nil
 }

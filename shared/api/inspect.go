@@ -64,12 +64,7 @@ func headViewOf(h lifecycle.Head, counts ledger.Counts) headView {
 
 // serveLedger answers with entries after a cursor: GET /tasks/{id}/ledger?after=n&limit=n.
 func (c *call) serveLedger(at address) {
-	page, err := c.entries(at.task)
-	if err != nil {
-		c.refuse(err)
-		return
-	}
-	c.answer(page)
+	c.answer(c.entries(at.task))
 }
 
 func (c *call) entries(id a2a.TaskID) (entryPage, error) {
@@ -134,11 +129,7 @@ func (c *call) serveEffects(at address) {
 		records, err = c.Authority.Ledger.EffectList(c.r.Context(), c.refTo(at.task))
 		list.Effects = append(list.Effects, records...)
 	}
-	if err != nil {
-		c.refuse(err)
-		return
-	}
-	c.answer(list)
+	c.answer(list, err)
 }
 
 // serveBlob answers with the bytes of a large part, as something to be saved: a
@@ -195,7 +186,7 @@ func (c *call) serveLights(address) {
 		return
 	}
 	c.w.Header().Set("Cache-Control", "no-store")
-	c.answer(report)
+	c.answer(report, nil)
 }
 
 // serveHealth says whether this process takes requests.

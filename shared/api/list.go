@@ -30,14 +30,7 @@ type taskList struct {
 
 // listTasks answers with a page of tasks, latest status first. It counts once for
 // a listing: the total rides in the token.
-func (c *call) listTasks(q request) {
-	list, err := c.list(q)
-	if err != nil {
-		c.refuse(err)
-		return
-	}
-	c.answer(list)
-}
+func (c *call) listTasks(q request) { c.answer(c.list(q)) }
 
 func (c *call) list(q request) (taskList, error) {
 	out := taskList{Tasks: []*wireTask{}, PageSize: defaultPageSize}

@@ -20,38 +20,28 @@ func modesOr(list []string) []string {
 	return list
 }
 
-// takes are the media types that the agent or any of its skills takes: which skill a
-// message is for, only the agent knows.
-func (a *Agent) takes() []string {
-	list := slices.Clone(modesOr(a.InputModes))
+// modes are the media types that the agent or any of its skills takes, and gives: which
+// skill a message is for, only the agent knows.
+func (a *Agent) modes() (takes, gives []string) {
+	takes, gives = slices.Clone(modesOr(a.InputModes)), slices.Clone(modesOr(a.OutputModes))
 	for _, s := range a.Skills {
-		list = append(list, s.InputModes...)
+		takes, gives = append(takes, s.InputModes...), append(gives, s.OutputModes...)
 	}
-	return list
-}
-
-// gives are the media types of what it answers.
-func (a *Agent) gives() []string {
-	list := slices.Clone(modesOr(a.OutputModes))
-	for _, s := range a.Skills {
-		list = append(list, s.OutputModes...)
-	}
-	return list
+	return takes, gives
 }
 
 // fits checks a request's media types (A2A §3.3.2, ContentTypeNotSupported): those
 // that its parts name, and those that it accepts. A part that names none is what its
 // kind is.
 func (c *call) fits(m *a2a.Message, accepted []string) error {
-	takes := c.agent.takes()
+	takes, gives := c.agent.modes()
 	for i, p := range m.Parts {
-		if p.MediaType != "" && !anyMatches(takes, p.MediaType) {
+		if p.MediaType != "" && !slices.ContainsFunc(takes, func(t string) bool { return matches(t, p.MediaType) }) {
 			r := refuse(a2a.ErrUnsupportedContentType, "message.parts[%d].mediaType: the agent takes %s.", i, strings.Join(takes, ", "))
 			r.fields = []violation{{"message.parts[" + strconv.Itoa(i) + "].mediaType", "is not one of the agent's input modes"}}
 			return r
 		}
 	}
-	gives := c.agent.gives()
 	if len(accepted) > 0 && !slices.ContainsFunc(accepted, func(a string) bool {
 		return slices.ContainsFunc(gives, func(g string) bool { return matches(a, g) || matches(g, a) })
 	}) {
@@ -60,10 +50,6 @@ func (c *call) fits(m *a2a.Message, accepted []string) error {
 		return r
 	}
 	return nil
-}
-
-func anyMatches(patterns []string, media string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, media) })
 }
 
 // matches says whether a media type is in a range (RFC 9110, 12.5.1); parameters do

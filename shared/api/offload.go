@@ -38,7 +38,7 @@ func (c *call) offload(ctx context.Context, ref lifecycle.Ref, m *a2a.Message, b
 		if err := c.Blobs.Put(ctx, ref, digest, content); err != nil {
 			return nil, moved, err
 		}
-		out.Parts[i] = lifecycle.BlobPart(p, lifecycle.BlobRef{Digest: digest, Bytes: int64(len(content)), Kind: blobKind(p)})
+		out.Parts[i] = lifecycle.BlobPart(p, lifecycle.BlobRef{Digest: digest, Bytes: int64(len(content)), Kind: lifecycle.BlobKind(p)})
 	}
 	return &out, moved, fits(&out)
 }
@@ -48,17 +48,6 @@ func (c *call) offload(ctx context.Context, ref lifecycle.Ref, m *a2a.Message, b
 // digits), and the limits are that far apart.
 func (c *call) small() bool {
 	return c.r.ContentLength >= 0 && c.r.ContentLength <= lifecycle.MaxInlineBytes
-}
-
-func blobKind(p *a2a.Part) string {
-	switch p.Content.(type) {
-	case a2a.Text:
-		return lifecycle.BlobText
-	case a2a.Raw:
-		return lifecycle.BlobRaw
-	default:
-		return lifecycle.BlobData
-	}
 }
 
 // fits checks what is left of a message against the size of an entry.

@@ -33,7 +33,7 @@ type Push struct {
 // lookAfter is when somebody looks at a new endpoint if nothing tells them to.
 const lookAfter = 5 * time.Minute
 
-// incarnationChars are hexadecimal digits, of which a task has few.
+// incarnationChars are hexadecimal digits: a task has few endpoints.
 const incarnationChars = 16
 
 // webhook is what a request says about an endpoint (§4.3.1).
@@ -174,7 +174,10 @@ type webhookList struct {
 }
 
 // endpoint makes an endpoint of what a request says; deliveries begin behind an entry.
-func (c *call) endpoint(ctx context.Context, ref lifecycle.Ref, w *webhook, id string, after uint64) (ledger.Endpoint, error) {
+func (c *call) endpoint(ctx context.Context, ref lifecycle.Ref, w *webhook, after uint64) (ledger.Endpoint, error) {
+	if w.id == "" {
+		w.id = c.NewID()
+	}
 	if err := c.Push.Check(ctx, w.url); err != nil {
 		r := reader{}
 		r.wrong("url", "%s", clip(err.Error()))
@@ -184,49 +187,37 @@ func (c *call) endpoint(ctx context.Context, ref lifecycle.Ref, w *webhook, id s
 	if len(base) > ledger.MaxURLBytes {
 		return ledger.Endpoint{}, refuse(a2a.ErrInvalidRequest, "The address by which this agent was reached has more than %d bytes.", ledger.MaxURLBytes)
 	}
-	secrets, err := c.Push.Seal(ctx, ref, id, w.url, w.token, w.credentials)
+	secrets, err := c.Push.Seal(ctx, ref, w.id, w.url, w.token, w.credentials)
 	if err != nil {
 		return ledger.Endpoint{}, err
 	}
 	now := lifecycle.Millis(c.Now())
 	return ledger.Endpoint{
-		ID: id, URL: w.url, Scheme: w.scheme, Secrets: secrets, Agent: c.agent.Name, Base: base, Principal: c.principal(), CreatedAt: now,
-		Delivery: ledger.Delivery{Cursor: after, Wanted: after, DueAt: now.Add(lookAfter), Incarnation: c.incarnation()},
+		ID: w.id, URL: w.url, Scheme: w.scheme, Secrets: secrets, Agent: c.agent.Name, Base: base, Principal: c.who.Hash(), CreatedAt: now,
+		Delivery: ledger.Delivery{Cursor: after, Wanted: after, DueAt: now.Add(lookAfter), Incarnation: string(digestOf("holdfast-incarnation-1", c.NewID())[:incarnationChars])},
 	}, nil
 }
 
-// incarnation is what no other endpoint has.
-func (c *call) incarnation() string {
-	return string(digestOf("holdfast-incarnation-1", c.NewID())[:incarnationChars])
-}
-
-// inline is the endpoint that came with a message, if one did.
-func (c *call) inline(ctx context.Context, ref lifecycle.Ref, q request, newID func() string, after uint64) ([]ledger.Endpoint, error) {
-	if q.webhook == nil {
-		return nil, nil
+// register writes an endpoint, and sees to it that deliveries begin: also when it was
+// given up under another configuration, and with what was committed while it was written,
+// of which nobody could tell it.
+func (c *call) register(ctx context.Context, seen lifecycle.Head, w *webhook) (ledger.Endpoint, error) {
+	ref := seen.Ref()
+	e, err := c.endpoint(ctx, ref, w, seen.Seq)
+	if err == nil {
+		err = c.Authority.Ledger.PutEndpoint(ctx, ref, e)
 	}
-	id := q.webhook.id
-	if id == "" {
-		id = newID()
+	if err == nil {
+		err = c.Push.Renew(ctx, ref, e.ID)
 	}
-	e, err := c.endpoint(ctx, ref, q.webhook, id, after)
 	if err != nil {
-		return nil, err
+		return e, err
 	}
-	return []ledger.Endpoint{e}, nil
-}
-
-// register writes the endpoint that came with a reply, before the reply is committed:
-// what that brings about is to be sent already. A repeated message names the same
-// endpoint again.
-func (c *call) register(ctx context.Context, q request, h lifecycle.Head) error {
-	list, err := c.inline(ctx, h.Ref(), q, func() string { return string(digestOf("holdfast-endpoint-1", q.message.ID)[:principalChars]) }, h.Seq)
-	for _, e := range list {
-		if err = c.Authority.Ledger.PutEndpoint(ctx, h.Ref(), e); err == nil {
-			err = c.begin(ctx, h, e)
-		}
+	h, err := c.Authority.Ledger.Head(ctx, ref)
+	if err != nil || h.Seq == seen.Seq {
+		return e, err
 	}
-	return err
+	return e, c.Authority.Ledger.Want(ctx, ref, e.ID, h.Seq, c.Now())
 }
 
 // pushed runs an operation on the endpoints of a task that the caller may see.
@@ -236,14 +227,10 @@ func (c *call) pushed(q request, operation func(h lifecycle.Head) (any, error)) 
 	if err == nil {
 		answer, err = operation(h)
 	}
-	switch {
-	case errors.Is(err, ledger.ErrNotFound):
-		c.refuse(refuse(a2a.ErrTaskNotFound, "The push notification configuration does not exist."))
-	case err != nil:
-		c.refuse(err)
-	default:
-		c.answer(answer)
+	if errors.Is(err, ledger.ErrNotFound) {
+		err = refuse(a2a.ErrTaskNotFound, "The push notification configuration does not exist.")
 	}
+	c.answer(answer, err)
 }
 
 func noPush() error {
@@ -257,33 +244,9 @@ func (c *call) createWebhook(q request) {
 	c.pushed(q, func(h lifecycle.Head) (any, error) {
 		ctx, cancel := c.commitment()
 		defer cancel()
-		id := q.webhook.id
-		if id == "" {
-			id = c.NewID()
-		}
-		e, err := c.endpoint(ctx, h.Ref(), q.webhook, id, h.Seq)
-		if err == nil {
-			err = c.Authority.Ledger.PutEndpoint(ctx, h.Ref(), e)
-		}
-		if err == nil {
-			err = c.begin(ctx, h, e)
-		}
+		e, err := c.register(ctx, h, q.webhook)
 		return wireWebhookOf(h.Task, e), err
 	})
-}
-
-// begin sees to it that deliveries to an endpoint begin: also when it was given up under
-// another configuration, and with what was committed while it was written, of which
-// nobody could tell it.
-func (c *call) begin(ctx context.Context, seen lifecycle.Head, e ledger.Endpoint) error {
-	if err := c.Push.Renew(ctx, seen.Ref(), e.ID); err != nil {
-		return err
-	}
-	h, err := c.Authority.Ledger.Head(ctx, seen.Ref())
-	if err != nil || h.Seq == seen.Seq {
-		return err
-	}
-	return c.Authority.Ledger.Want(ctx, h.Ref(), e.ID, h.Seq, c.Now())
 }
 
 func (c *call) getWebhook(q request) {
@@ -316,10 +279,6 @@ func (c *call) deleteWebhook(q request) {
 
 // serveWebhookKeys answers with the keys that receivers verify signatures with.
 func (c *call) serveWebhookKeys(address) {
-	if c.Push == nil {
-		c.refuse(noPush())
-		return
-	}
 	keys, err := c.Push.Keys(c.r.Context())
 	if err != nil {
 		c.refuse(err)
@@ -328,5 +287,5 @@ func (c *call) serveWebhookKeys(address) {
 	c.w.Header().Set("Cache-Control", "public, max-age="+strconv.Itoa(int(cardMaxAge/time.Second)))
 	c.answer(struct {
 		Keys []string `json:"keys"`
-	}{keys})
+	}{keys}, nil)
 }

@@ -45,20 +45,12 @@ func replayParams(v value) (request, error) {
 // or what an endpoint has not taken yet. POST /tasks/{id}/pushNotificationConfigs:replay
 // is for all of a task, …/pushNotificationConfigs/{configId}/replay for one.
 func (c *call) serveReplay(at address) {
-	if c.Push == nil {
-		c.refuse(noPush())
-		return
-	}
-	q, err := c.parameters(replayParams, false)
+	q, err := parameters(c, replayParams, false)
 	var list replayList
 	if err == nil {
 		list, err = c.replay(at, q)
 	}
-	if err != nil {
-		c.refuse(err)
-		return
-	}
-	c.answer(list)
+	c.answer(list, err)
 }
 
 func (c *call) replay(at address, q request) (replayList, error) {

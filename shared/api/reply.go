@@ -42,8 +42,13 @@ func (c *call) reply(q request) (*follower, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if err := c.register(ctx, q, h); err != nil {
-		return nil, false, err
+	if w := q.webhook; w != nil { // before the reply: what that brings about is to be sent already
+		if w.id == "" { // a repeated message names the same endpoint again
+			w.id = string(digestOf("holdfast-endpoint-1", q.message.ID)[:principalChars])
+		}
+		if _, err := c.register(ctx, h, w); err != nil {
+			return nil, false, err
+		}
 	}
 	res, err := c.Authority.Do(ctx, t, lifecycle.Reply{Message: message, Pause: q.pause, Grace: c.Policy.Grace}, c.source(message.ID),
 		ledger.Extra{Receipt: &ledger.Receipt{Producer: c.producer(), EventID: message.ID, Digest: digest}})

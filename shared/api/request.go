@@ -1,7 +1,6 @@
 package api
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -231,14 +230,4 @@ func (r *reader) extension(metadata map[string]any, field string, e *extension) 
 	}
 	r.after(object["after"], field+".after", &e.after)
 	r.chunks(object["artifacts"], field+".artifacts", &e.after)
-}
-
-// cursor reads the sequence of an update, as it stood in an SSE id.
-func (r *reader) cursor(s, field string) *uint64 {
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		r.wrong(field, "must be the sequence of an update, as sent in its SSE id")
-		return nil
-	}
-	return &n
 }

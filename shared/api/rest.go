@@ -6,7 +6,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// run runs an operation of HTTP+JSON (A2A §11) once its parameters were read.
+// run runs an operation once its parameters were read.
 func (c *call) run(q request, err error, operation func(*call, request)) {
 	if err == nil {
 		err = c.choose(q.tenant)
@@ -21,34 +21,31 @@ func (c *call) run(q request, err error, operation func(*call, request)) {
 	operation(c, q)
 }
 
-// parameters reads them from the body, which may be empty where all of them may
-// be absent.
-func (c *call) parameters(read func(value) (request, error), required bool) (request, error) {
+// parameters reads those of a request from its body, which may be empty where all of
+// them may be absent.
+func parameters[T any](c *call, read func(value) (T, error), required bool) (none T, err error) {
 	b := takeBuffer()
 	defer giveBuffer(b)
-	if err := c.body(b); err != nil {
-		return request{}, err
-	}
-	if b.Len() == 0 && !required {
-		return request{}, nil
+	if err := c.body(b); err != nil || b.Len() == 0 && !required {
+		return none, err
 	}
 	doc, err := document(b.Bytes())
 	if err != nil {
-		return request{}, refuse(a2a.ErrParseError, "Invalid JSON payload: %s.", err)
+		return none, refuse(a2a.ErrParseError, "Invalid JSON payload: %s.", err)
 	}
 	if !doc.object() {
-		return request{}, refuse(a2a.ErrInvalidRequest, "The payload must be an object.")
+		return none, refuse(a2a.ErrInvalidRequest, "The payload must be an object.")
 	}
 	return read(doc)
 }
 
 func (c *call) restSend(address) {
-	q, err := c.parameters(sendParams, true)
+	q, err := parameters(c, sendParams, true)
 	c.run(q, err, (*call).sendMessage)
 }
 
 func (c *call) restStream(address) {
-	q, err := c.parameters(sendParams, true)
+	q, err := parameters(c, sendParams, true)
 	c.run(q, err, (*call).sendStreamingMessage)
 }
 
@@ -63,7 +60,7 @@ func (c *call) restList(address) {
 }
 
 func (c *call) restCancel(at address) {
-	q, err := c.parameters(at.params, false)
+	q, err := parameters(c, at.params, false)
 	q.id = at.task
 	c.run(q, err, (*call).cancelTask)
 }
@@ -73,7 +70,7 @@ func (c *call) restCancel(at address) {
 func (c *call) restSubscribe(at address) {
 	q, err := taskQuery(c.r.URL.RawQuery, at.task)
 	if err == nil && c.r.Method == http.MethodPost {
-		q, err = c.parameters(at.params, false)
+		q, err = parameters(c, at.params, false)
 		q.id = at.task
 	}
 	c.run(q, err, (*call).subscribeToTask)
@@ -85,12 +82,8 @@ func (at address) params(v value) (request, error) {
 }
 
 func (c *call) restWebhooks(at address) {
-	if c.Push == nil { // §3.3.4
-		c.refuse(noPush())
-		return
-	}
 	if c.r.Method == http.MethodPost {
-		q, err := c.parameters(func(v value) (request, error) { return createFields(v, at.task) }, true)
+		q, err := parameters(c, func(v value) (request, error) { return createFields(v, at.task) }, true)
 		c.run(q, err, (*call).createWebhook)
 		return
 	}
@@ -99,10 +92,6 @@ func (c *call) restWebhooks(at address) {
 }
 
 func (c *call) restWebhook(at address) {
-	if c.Push == nil {
-		c.refuse(noPush())
-		return
-	}
 	q, err := pageQuery(c.r.URL.RawQuery, at.task)
 	q.endpoint = at.item
 	operation := (*call).getWebhook

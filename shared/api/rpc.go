@@ -37,17 +37,7 @@ var methods = map[string]method{
 // serveRPC reads a JSON-RPC request and runs its method (A2A §9).
 func (c *call) serveRPC(address) {
 	m, q, err := c.readRPC()
-	if err == nil {
-		err = c.choose(q.tenant)
-	}
-	if err == nil {
-		err = c.activate()
-	}
-	if err != nil {
-		c.refuse(err)
-		return
-	}
-	m.run(c, q)
+	c.run(q, err, m.run)
 }
 
 // readRPC reads the envelope, then the version, then the parameters: an error

@@ -24,7 +24,7 @@ func (c *call) sendMessage(q request) {
 		c.refuse(err)
 		return
 	}
-	c.answer(wireEvent{Task: wireTaskOf(f.view.Task(), q.history)})
+	c.answer(wireEvent{Task: wireTaskOf(f.view.Task(), q.history)}, nil)
 }
 
 // accept commits a message, or recognises it. The follower has folded the task as
@@ -72,13 +72,17 @@ func (c *call) submit(q request) (*follower, bool, error) {
 	if contextID == "" {
 		contextID = c.NewID()
 	}
-	endpoints, err := c.inline(ctx, f.ref, q, c.NewID, 0)
-	if err != nil {
-		return nil, false, err
+	var endpoints []ledger.Endpoint
+	if q.webhook != nil {
+		e, err := c.endpoint(ctx, f.ref, q.webhook, 0)
+		if err != nil {
+			return nil, false, err
+		}
+		endpoints = append(endpoints, e)
 	}
 	res, err := c.Authority.Create(ctx, f.ref, lifecycle.Submit{
 		ContextID: contextID, Agent: c.agent.Name, AgentVersion: c.agent.Version, Step: c.agent.FirstStep,
-		Message: message, Principal: c.principal(), RequestDigest: digest, Policy: c.agent.Policy,
+		Message: message, Principal: c.who.Hash(), RequestDigest: digest, Policy: c.agent.Policy,
 	}, c.source(message.ID), key, endpoints...)
 	if taken, ok := errors.AsType[*ledger.KeyTaken](err); ok {
 		if moved {

@@ -77,7 +77,11 @@ func (c *call) cursor(q request) (cursor, error) {
 	var r reader
 	out := q.after
 	if id := c.r.Header.Get("Last-Event-ID"); id != "" {
-		out.seq, out.event = r.cursor(id, "Last-Event-ID"), ""
+		seq, err := strconv.ParseUint(id, 10, 64)
+		if err != nil {
+			r.wrong("Last-Event-ID", "must be the sequence of an update, as sent in its SSE id")
+		}
+		out.seq, out.event = &seq, ""
 	}
 	return out, r.err()
 }
@@ -101,7 +105,7 @@ type stream struct {
 	// missing are the updates behind the cursor when the stream was opened.
 	missing []update
 	sent    uint64 // the last sequence that the caller has
-	out     *http.ResponseController
+	out     *patientWriter
 }
 
 // open folds the task as it is, and finds the cursor in it.
@@ -153,8 +157,7 @@ func reached(cursor, end uint64) error {
 
 // run sends until the task or the caller is done, or the stream must be cut.
 func (s *stream) run() {
-	s.out = http.NewResponseController(s.w)
-	_ = s.out.SetWriteDeadline(time.Time{}) // a stream outlives what the server allows an answer
+	s.out = s.patientWriter()
 	h := s.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
@@ -255,7 +258,7 @@ func (s *stream) watch(ctx context.Context, quiet <-chan time.Time) error {
 		case err := <-news:
 			return err
 		case <-quiet:
-			if err := s.deliver([]byte(": keep-alive\n\n")); err != nil {
+			if _, err := s.out.Write([]byte(": keep-alive\n\n")); err != nil {
 				return err
 			}
 		}
@@ -276,7 +279,7 @@ func (s *stream) send(updates []update) error {
 		if b.Len() < maxBurst && i < len(updates)-1 {
 			continue
 		}
-		if err := s.deliver(b.Bytes()); err != nil {
+		if _, err := s.out.Write(b.Bytes()); err != nil {
 			return err
 		}
 		b.Reset()
@@ -316,21 +319,4 @@ func escapeNextLine(b *bytes.Buffer, begin int) {
 	line := bytes.ReplaceAll(b.Bytes()[begin:], []byte(nextLine), []byte(`\u0085`))
 	b.Truncate(begin)
 	b.Write(line)
-}
-
-// errNotTaken: the caller went away, or does not read.
-var errNotTaken = errors.New("the caller does not read")
-
-// deliver writes and flushes. A caller that does not take it in time is given up:
-// the timer moves the connection's deadline into the past, which needs no clock.
-func (s *stream) deliver(b []byte) error {
-	giveUp := time.AfterFunc(s.WriteTimeout, func() { _ = s.out.SetWriteDeadline(time.Unix(1, 0)) })
-	defer giveUp.Stop()
-	if _, err := s.w.Write(b); err != nil {
-		return errNotTaken
-	}
-	if err := s.out.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return errNotTaken
-	}
-	return nil
 }
