@@ -20,11 +20,7 @@ func (l *Ledger) Act(ctx context.Context, ref lifecycle.Ref, a ledger.Acted) err
 	if err != nil {
 		return fmt.Errorf("encoding an operator's record: %w", err)
 	}
-	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
-		now, err := tx.head(ref)
-		if err != nil {
-			return err
-		}
+	return l.on(ctx, ref, func(tx *transaction, now touchedHead) error {
 		var before int64
 		if _, err := tx.queryRow(tx.w.stmts.selectActs, func(row *sqlite3.Stmt) error {
 			before = row.ColumnInt64(0)
@@ -39,7 +35,7 @@ func (l *Ledger) Act(ctx context.Context, ref lifecycle.Ref, a ledger.Acted) err
 			return err
 		}
 		return tx.exec(tx.w.stmts.countAct, now.row)
-	}})
+	})
 }
 
 // Acts implements ledger.Tasks. An unknown task has none.

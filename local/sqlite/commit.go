@@ -35,17 +35,10 @@ func prepareCommit(c ledger.Commit) (p commit, err error) {
 	}
 	c.Head, c.Entries = plain(c.Head), own(c.Entries)
 	p.Commit = c
-	var w weight
 	if p.head, err = encodeHead(c.Head); err != nil {
 		return p, err
 	}
-	if err := w.add("the head", len(p.head)); err != nil {
-		return p, err
-	}
 	if p.entries, err = encodeEntries(c.Entries); err != nil {
-		return p, err
-	}
-	if err := w.addEntries(p.entries); err != nil {
 		return p, err
 	}
 	for _, a := range c.Artifacts {
@@ -53,30 +46,9 @@ func prepareCommit(c ledger.Commit) (p commit, err error) {
 		if err != nil {
 			return p, err
 		}
-		if err := w.add("artifact "+string(a.ID), len(record)); err != nil {
-			return p, err
-		}
 		p.artifacts = append(p.artifacts, record)
 	}
-	for _, k := range c.Chunks {
-		if err := w.add("a chunk's receipt", len(k.Artifact)+len(k.Checksum)); err != nil {
-			return p, err
-		}
-	}
-	for _, r := range c.Receipts {
-		if err := w.add("a receipt", receiptBytes(r)); err != nil {
-			return p, err
-		}
-	}
-	if m := c.Producer; m != nil {
-		if err := w.add("a producer's mark", len(m.Producer)+len(m.EventID)); err != nil {
-			return p, err
-		}
-	}
-	if c.Answered != 0 {
-		err = w.add("an answered pause", 0)
-	}
-	return p, err
+	return p, nil
 }
 
 func (p *commit) apply(tx *transaction) error {
@@ -124,11 +96,7 @@ func (p *commit) apply(tx *transaction) error {
 
 // MarkCancel implements ledger.Tasks.
 func (l *Ledger) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecycle.CancelMark, fence uint64, _ string) error {
-	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
-		now, err := tx.head(ref)
-		if err != nil {
-			return err
-		}
+	return l.on(ctx, ref, func(tx *transaction, now touchedHead) error {
 		if now.head.Holder == "" || now.head.Fence != fence {
 			return &ledger.Conflict{Current: plain(now.head)}
 		}
@@ -143,7 +111,7 @@ func (l *Ledger) MarkCancel(ctx context.Context, ref lifecycle.Ref, mark lifecyc
 			return err
 		}
 		return tx.setHead(now, next, encoded, nil)
-	}})
+	})
 }
 
 // Head implements ledger.Tasks.

@@ -52,44 +52,28 @@ func prepareCreation(c ledger.Creation) (p creation, err error) {
 	if p.entries, err = encodeEntries(c.Entries); err != nil {
 		return p, err
 	}
-	var w weight
-	errs := []error{w.add("the head", len(p.encoded)), w.addEntries(p.entries)}
-	if c.Key != nil {
-		if p.note, err = json.Marshal(c.Note); err != nil {
-			return p, err
-		}
-		errs = append(errs, w.add("the submission key", len(p.note)))
+	if p.note, err = json.Marshal(c.Note); err != nil {
+		return p, err
 	}
 	for _, e := range c.Endpoints {
 		encoded, err := encodeEndpoint(e)
 		if err != nil {
 			return p, err
 		}
-		errs = append(errs, w.add("an endpoint", encoded.size()))
 		p.endpoints = append(p.endpoints, encoded)
 	}
-	return p, errors.Join(errs...)
+	return p, nil
 }
 
 // free refuses a key or a task that exists.
 func (p creation) free(tx *transaction) error {
 	if p.key != nil {
-		var encoded []byte
-		taken, err := tx.queryRow(tx.w.stmts.selectKey, func(row *sqlite3.Stmt) error {
-			encoded = row.ColumnBlob(0, nil)
-			return nil
-		}, p.key.Tenant, string(p.key.Hash))
+		note, taken, err := tx.key(*p.key)
 		if err != nil {
 			return err
 		}
-		if taken {
-			note, err := decodeNote(encoded)
-			if err != nil {
-				return err
-			}
-			if !note.Forgotten(p.head.AcceptedAt) {
-				return &ledger.KeyTaken{Note: note}
-			}
+		if taken && !note.Forgotten(p.head.AcceptedAt) {
+			return &ledger.KeyTaken{Note: note}
 		}
 	}
 	if _, purged, err := tx.purge(p.head.Ref()); err != nil || purged {
@@ -128,15 +112,6 @@ func (p creation) insert(tx *transaction) error {
 	return tx.exec(tx.w.stmts.insertKey, p.key.Tenant, string(p.key.Hash), p.note)
 }
 
-func (w *weight) addEntries(entries []encodedEntry) error {
-	for _, e := range entries {
-		if err := w.add(fmt.Sprintf("entry %d", e.seq), len(e.envelope)+len(e.payload)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Key implements ledger.Tasks.
 func (l *Ledger) Key(ctx context.Context, key ledger.Key) (ledger.KeyNote, error) {
 	const keyNote = `SELECT note FROM keys WHERE tenant = ? AND hash = ?`
@@ -149,6 +124,19 @@ func (l *Ledger) Key(ctx context.Context, key ledger.Key) (ledger.KeyNote, error
 		err = fmt.Errorf("submission key: %w", ledger.ErrNotFound)
 	}
 	return note, err
+}
+
+// key reads what a submission key remembers.
+func (tx *transaction) key(key ledger.Key) (note ledger.KeyNote, found bool, err error) {
+	var encoded []byte
+	found, err = tx.queryRow(tx.w.stmts.selectKey, func(row *sqlite3.Stmt) error {
+		encoded = row.ColumnBlob(0, nil)
+		return nil
+	}, key.Tenant, string(key.Hash))
+	if err == nil && found {
+		note, err = decodeNote(encoded)
+	}
+	return note, found, err
 }
 
 func decodeNote(b []byte) (ledger.KeyNote, error) {

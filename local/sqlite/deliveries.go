@@ -59,10 +59,6 @@ func (l *Ledger) DueDeliveries(ctx context.Context, before time.Time, after *led
 	if after != nil {
 		where.and("(due_at, tenant, task, id) > (?, ?, ?, ?)", nanos(after.DueAt), after.Ref.Tenant, string(after.Ref.Task), after.ID)
 	}
-	ask := orAll(limit)
-	if ask > 0 {
-		ask++
-	}
 	var page ledger.DeliveryPage
 	var last time.Time
 	err := l.pool.query(ctx, dueDeliveries(where), func(row *sqlite3.Stmt) error {
@@ -74,7 +70,7 @@ func (l *Ledger) DueDeliveries(ctx context.Context, before time.Time, after *led
 		last = columnInstant(row, 0)
 		page.Due = append(page.Due, ledger.DueDelivery{Ref: lifecycle.Ref{Tenant: row.ColumnText(1), Task: a2a.TaskID(row.ColumnText(2))}, ID: row.ColumnText(3)})
 		return nil
-	}, append(where.args, ask)...)
+	}, append(where.args, oneMore(limit))...)
 	return page, err
 }
 

@@ -71,20 +71,12 @@ func (l *Ledger) writeEffect(ctx context.Context, ref lifecycle.Ref, e lifecycle
 	if err != nil {
 		return fmt.Errorf("encoding effect %q: %w", e.Name, err)
 	}
-	var w weight
-	if err := w.add("effect "+e.Name, len(record)+len(result)); err != nil {
-		return err
-	}
-	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
-		now, err := tx.head(ref)
-		if err != nil {
-			return err
-		}
+	return l.on(ctx, ref, func(tx *transaction, now touchedHead) error {
 		if err := allowed(now.head); err != nil {
 			return err
 		}
 		var revision uint64 // none yet
-		_, err = tx.queryRow(tx.w.stmts.selectEffect, func(row *sqlite3.Stmt) error {
+		_, err := tx.queryRow(tx.w.stmts.selectEffect, func(row *sqlite3.Stmt) error {
 			revision = uint64(row.ColumnInt64(0))
 			return nil
 		}, now.row, e.Visit, e.Name)
@@ -95,5 +87,5 @@ func (l *Ledger) writeEffect(ctx context.Context, ref lifecycle.Ref, e lifecycle
 			return fmt.Errorf("effect %q in visit %d is at revision %d, not %d: %w", e.Name, e.Visit, revision, e.Revision-1, ledger.ErrEffectChanged)
 		}
 		return tx.exec(tx.w.stmts.upsertEffect, now.row, e.Visit, e.Name, e.Revision, record, result)
-	}})
+	})
 }

@@ -47,8 +47,6 @@ func encodeEndpoint(e ledger.Endpoint) (out encodedEndpoint, err error) {
 	return out, nil
 }
 
-func (e encodedEndpoint) size() int { return len(e.config) + len(e.secrets) + len(e.delivery.state) }
-
 func encodeDelivery(d ledger.Delivery) (out encodedDelivery, err error) {
 	if err := d.Check(); err != nil {
 		return out, err
@@ -97,14 +95,15 @@ func (tx *transaction) insertEndpoint(ref lifecycle.Ref, e encodedEndpoint) erro
 
 // delivery reads how far a delivery is.
 func (tx *transaction) delivery(ref lifecycle.Ref, id string) (d ledger.Delivery, found bool, err error) {
+	var broken error // of this record alone, and none that breaks the transaction
 	found, err = tx.queryRow(tx.w.stmts.selectDelivery, func(row *sqlite3.Stmt) error {
 		if err := json.Unmarshal(row.ColumnRawBlob(2), &d); err != nil {
-			return fmt.Errorf("%w: a delivery cannot be read: %w", ErrCorrupt, err)
+			broken = fmt.Errorf("%w: a delivery cannot be read: %w", ErrCorrupt, err)
 		}
 		d.Revision, d.Wanted = uint64(row.ColumnInt64(0)), uint64(row.ColumnInt64(1))
 		return nil
 	}, ref.Tenant, string(ref.Task), id)
-	return d, found, err
+	return d, found, errors.Join(err, broken)
 }
 
 // PutEndpoint implements ledger.Endpoints. There is one writer, so MaxEndpoints is
@@ -114,10 +113,7 @@ func (l *Ledger) PutEndpoint(ctx context.Context, ref lifecycle.Ref, e ledger.En
 	if err != nil {
 		return err
 	}
-	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
-		if _, err := tx.head(ref); err != nil {
-			return err
-		}
+	return l.on(ctx, ref, func(tx *transaction, _ touchedHead) error {
 		_, known, err := tx.delivery(ref, e.ID)
 		if err != nil {
 			return err
@@ -137,7 +133,7 @@ func (l *Ledger) PutEndpoint(ctx context.Context, ref lifecycle.Ref, e ledger.En
 			return fmt.Errorf("task %s: %w (%d)", ref, ledger.ErrTooManyEndpoints, count)
 		}
 		return tx.insertEndpoint(ref, encoded)
-	}})
+	})
 }
 
 // Endpoint implements ledger.Endpoints.

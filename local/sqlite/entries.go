@@ -112,3 +112,11 @@ func orAll(limit int) int {
 	}
 	return limit
 }
+
+// oneMore is a limit with the row that says whether there is another page.
+func oneMore(limit int) int {
+	if limit <= 0 {
+		return -1
+	}
+	return limit + 1
+}

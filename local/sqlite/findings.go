@@ -37,10 +37,6 @@ func (l *Ledger) Found(ctx context.Context, q ledger.FindingQuery) (ledger.Findi
 	if !q.Since.IsZero() {
 		where.and("last_at >= ?", nanos(q.Since))
 	}
-	ask := orAll(q.Limit)
-	if ask > 0 {
-		ask++
-	}
 	var page ledger.FindingPage
 	sql := "SELECT tenant, task, first_at, last_at, count FROM findings WHERE " + where.text() + " ORDER BY tenant DESC, last_at DESC, task DESC LIMIT ?"
 	err := l.pool.query(ctx, sql, func(row *sqlite3.Stmt) error {
@@ -53,6 +49,6 @@ func (l *Ledger) Found(ctx context.Context, q ledger.FindingQuery) (ledger.Findi
 			First: columnInstant(row, 2), Last: columnInstant(row, 3), Count: row.ColumnInt(4),
 		})
 		return nil
-	}, append(where.args, ask)...)
+	}, append(where.args, oneMore(q.Limit))...)
 	return page, err
 }

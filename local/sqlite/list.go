@@ -19,12 +19,18 @@ func (l *Ledger) List(ctx context.Context, q ledger.ListQuery) (ledger.Page, err
 		where.and("(status_at, task) < (?, ?)", at, string(q.After.Task))
 	}
 	sql := "SELECT head FROM " + tasksFor(q) + " WHERE " + where.text() + " ORDER BY status_at DESC, task DESC LIMIT ?"
-	heads, more, err := l.page(ctx, sql, q.Limit, where.args)
-	page := ledger.Page{Heads: heads}
-	if more {
-		last := heads[len(heads)-1]
-		page.Next = &ledger.ListCursor{StatusAt: last.StatusAt, Task: last.Task}
-	}
+	var page ledger.Page
+	err := l.pool.query(ctx, sql, func(row *sqlite3.Stmt) error {
+		if q.Limit > 0 && len(page.Heads) == q.Limit {
+			last := page.Heads[q.Limit-1]
+			page.Next = &ledger.ListCursor{StatusAt: last.StatusAt, Task: last.Task}
+			return nil
+		}
+		h, err := decodeHead(row.ColumnRawBlob(0))
+		page.Heads = append(page.Heads, h)
+		return err
+	}, append(where.args, oneMore(q.Limit))...)
+	l.caughtUp(page.Heads)
 	return page, err
 }
 
@@ -76,10 +82,6 @@ func (l *Ledger) Due(ctx context.Context, before time.Time, after *ledger.DueCur
 		where.and("(due_at, tenant, task) > (?, ?, ?)", nanos(after.DueAt), after.Ref.Tenant, string(after.Ref.Task))
 	}
 	sql := "SELECT head, due_at, tenant, task FROM tasks WHERE " + where.text() + " ORDER BY due_at, tenant, task LIMIT ?"
-	ask := orAll(limit)
-	if ask > 0 {
-		ask++
-	}
 	var page ledger.DuePage
 	var last ledger.DueCursor
 	seen := 0
@@ -96,7 +98,7 @@ func (l *Ledger) Due(ctx context.Context, before time.Time, after *ledger.DueCur
 			page.Unread = append(page.Unread, ledger.Unread{Ref: last.Ref, Err: broken})
 		}
 		return nil
-	}, append(where.args, ask)...)
+	}, append(where.args, oneMore(limit))...)
 	l.caughtUp(page.Heads)
 	return page, err
 }
@@ -106,25 +108,6 @@ func (l *Ledger) caughtUp(heads []lifecycle.Head) {
 	for _, h := range heads {
 		l.writer.caughtUp(h.Ref(), h.Seq)
 	}
-}
-
-// page reads up to limit heads and says whether there are more.
-func (l *Ledger) page(ctx context.Context, sql string, limit int, args []any) (heads []lifecycle.Head, more bool, err error) {
-	ask := orAll(limit)
-	if ask > 0 {
-		ask++
-	}
-	err = l.pool.query(ctx, sql, func(row *sqlite3.Stmt) error {
-		if limit > 0 && len(heads) == limit {
-			more = true
-			return nil
-		}
-		h, err := decodeHead(row.ColumnRawBlob(0))
-		heads = append(heads, h)
-		return err
-	}, append(args, ask)...)
-	l.caughtUp(heads)
-	return heads, more, err
 }
 
 // tasksFor names the index that a query walks: the one whose tasks are fewest. All are

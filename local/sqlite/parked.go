@@ -16,35 +16,21 @@ func (l *Ledger) Park(ctx context.Context, ref lifecycle.Ref, pause int, t ledge
 	if !t.EnteredAt.IsZero() {
 		enteredAt = nanos(t.EnteredAt)
 	}
-	// The writer may still be at work when ctx has ended: it answers here, and only
-	// who waited for it reads the answer.
-	answer := make(chan ledger.Parked, maxBatch)
-	err := l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
+	return ask(ctx, l.writer, func(tx *transaction) (p ledger.Parked, err error) {
 		now, err := tx.head(ref)
 		if err != nil {
-			return err
+			return p, err
 		}
-		var p ledger.Parked
 		_, err = tx.queryRow(tx.w.stmts.selectParked, func(row *sqlite3.Stmt) error {
 			p = scanParked(row)
 			return nil
 		}, now.row, pause)
-		if err != nil {
-			return err
+		if err != nil || p.Token.Value != "" && !p.Token.Before(t) {
+			return p, err
 		}
-		if p.Token.Value == "" || p.Token.Before(t) {
-			p.Token = t
-			if err := tx.exec(tx.w.stmts.upsertToken, now.row, pause, t.Value, t.Generation, enteredAt, t.Attempt); err != nil {
-				return err
-			}
-		}
-		answer <- p
-		return nil
-	}})
-	if err != nil {
-		return ledger.Parked{}, err
-	}
-	return <-answer, nil
+		p.Token = t
+		return p, tx.exec(tx.w.stmts.upsertToken, now.row, pause, t.Value, t.Generation, enteredAt, t.Attempt)
+	})
 }
 
 // Parked implements ledger.Tokens.

@@ -61,11 +61,7 @@ func (l *Ledger) Refuse(ctx context.Context, ref lifecycle.Ref, r ledger.Refusal
 			return fmt.Errorf("encoding what is quarantined: %w", err)
 		}
 	}
-	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
-		now, err := tx.head(ref)
-		if err != nil {
-			return err
-		}
+	return l.on(ctx, ref, func(tx *transaction, now touchedHead) error {
 		if err := tx.unanswered(now.row, r.Receipt.Producer, r.Receipt.EventID); err != nil {
 			return err
 		}
@@ -84,7 +80,7 @@ func (l *Ledger) Refuse(ctx context.Context, ref lifecycle.Ref, r ledger.Refusal
 			return nil
 		}
 		return tx.insertReceipt(now.row, r.Receipt)
-	}})
+	})
 }
 
 // quarantine counts late output, and keeps it as long as there is little.

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -55,10 +54,6 @@ func (l *Ledger) Expired(ctx context.Context, before time.Time, after *ledger.Ex
 	if after != nil {
 		where.and("(expires_at, tenant, task) > (?, ?, ?)", nanos(after.ExpiresAt), after.Ref.Tenant, string(after.Ref.Task))
 	}
-	ask := orAll(limit)
-	if ask > 0 {
-		ask++
-	}
 	var page ledger.ExpiredPage
 	var last time.Time
 	err := l.pool.query(ctx, expiredTasks(where), func(row *sqlite3.Stmt) error {
@@ -69,7 +64,7 @@ func (l *Ledger) Expired(ctx context.Context, before time.Time, after *ledger.Ex
 		last = columnInstant(row, 0)
 		page.Refs = append(page.Refs, lifecycle.Ref{Tenant: row.ColumnText(1), Task: a2a.TaskID(row.ColumnText(2))})
 		return nil
-	}, append(append(where.args, where.args...), ask)...)
+	}, append(append(where.args, where.args...), oneMore(limit))...)
 	return page, err
 }
 
@@ -97,49 +92,41 @@ func (tx *transaction) purge(ref lifecycle.Ref) (s stored, begun bool, err error
 // BeginPurge implements ledger.Purges. The head moves out of the table of tasks, which
 // is where every other reader and writer looks for it.
 func (l *Ledger) BeginPurge(ctx context.Context, ref lifecycle.Ref, now time.Time) (ledger.Purge, error) {
-	answer := make(chan lifecycle.Head, maxBatch) // see Park
-	err := l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
+	return ask(ctx, l.writer, func(tx *transaction) (p ledger.Purge, err error) {
 		s, begun, err := tx.purge(ref)
 		if err != nil {
-			return err
+			return p, err
 		}
 		if !begun {
 			t, err := tx.head(ref)
 			if err != nil {
-				return err
+				return p, err
 			}
 			if s = t.stored; !s.head.Expired(now) {
-				return &ledger.NotExpired{Ref: ref, ExpiresAt: s.head.ExpiresAt}
+				return p, &ledger.NotExpired{Ref: ref, ExpiresAt: s.head.ExpiresAt}
 			}
 			encoded, err := encodeHead(s.head)
 			if err != nil {
-				return err
+				return p, err
 			}
 			if err := tx.exec(tx.w.stmts.insertPurge, s.row, ref.Tenant, string(ref.Task), nanos(s.head.ExpiresAt), encoded); err != nil {
-				return err
+				return p, err
 			}
 			if err := tx.exec(tx.w.stmts.deleteTask, s.row); err != nil {
-				return err
+				return p, err
 			}
 			tx.touched[ref] = touchedHead{purged: true}
 		}
-		answer <- s.head
-		return nil
-	}})
-	if err != nil {
-		return ledger.Purge{}, err
-	}
-	h := <-answer
-	return ledger.Purge{Ref: ref, ExpiresAt: instant(h.ExpiresAt), Key: h.Key}, nil
+		return ledger.Purge{Ref: ref, ExpiresAt: instant(s.head.ExpiresAt), Key: s.head.Key}, nil
+	})
 }
 
 // PurgePiece implements ledger.Purges.
 func (l *Ledger) PurgePiece(ctx context.Context, ref lifecycle.Ref) (int, bool, error) {
-	answer := make(chan int, maxBatch) // see Park
-	err := l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
+	removed, err := ask(ctx, l.writer, func(tx *transaction) (int, error) {
 		s, begun, err := tx.purge(ref)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		left := ledger.MaxPurged
 		for i, b := range belongings {
@@ -151,18 +138,13 @@ func (l *Ledger) PurgePiece(ctx context.Context, ref lifecycle.Ref) (int, bool, 
 				of = []any{ref.Tenant, string(ref.Task)}
 			}
 			if err := tx.exec(tx.w.stmts.purge[i], append(of, left)...); err != nil {
-				return err
+				return 0, err
 			}
 			left -= int(tx.w.conn.Changes())
 		}
-		answer <- ledger.MaxPurged - left
-		return nil
-	}})
-	if err != nil {
-		return 0, false, err
-	}
-	removed := <-answer
-	return removed, removed == ledger.MaxPurged, nil
+		return ledger.MaxPurged - left, nil
+	})
+	return removed, removed == ledger.MaxPurged, err
 }
 
 // EndPurge implements ledger.Purges.
@@ -181,37 +163,22 @@ func (l *Ledger) EndPurge(ctx context.Context, p ledger.Purge, forgetAt time.Tim
 
 // expireKey makes a note of the task's key, if that is still its own.
 func (tx *transaction) expireKey(p ledger.Purge, forgetAt time.Time) error {
-	var encoded []byte
-	found, err := tx.queryRow(tx.w.stmts.selectKey, func(row *sqlite3.Stmt) error {
-		encoded = row.ColumnBlob(0, nil)
-		return nil
-	}, p.Ref.Tenant, string(p.Key))
-	if err != nil || !found {
-		return err
-	}
-	note, err := decodeNote(encoded)
-	if err != nil || note.Task != p.Ref.Task || note.Expired() {
+	note, found, err := tx.key(ledger.Key{Tenant: p.Ref.Tenant, Hash: p.Key})
+	if err != nil || !found || note.Task != p.Ref.Task || note.Expired() {
 		return err
 	}
 	note.ForgetAt = instant(forgetAt)
-	if encoded, err = json.Marshal(note); err != nil {
-		return errors.Join(errors.New("encoding a submission key"), err)
+	encoded, err := json.Marshal(note)
+	if err != nil {
+		return fmt.Errorf("encoding a submission key: %w", err)
 	}
 	return tx.exec(tx.w.stmts.expireKey, encoded, nanos(forgetAt), p.Ref.Tenant, string(p.Key))
 }
 
 // ForgetKeys implements ledger.Purges.
 func (l *Ledger) ForgetKeys(ctx context.Context, before time.Time, limit int) (int, error) {
-	answer := make(chan int, maxBatch) // see Park
-	err := l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
-		if err := tx.exec(tx.w.stmts.forgetKeys, nanos(before), orAll(limit)); err != nil {
-			return err
-		}
-		answer <- int(tx.w.conn.Changes())
-		return nil
-	}})
-	if err != nil {
-		return 0, err
-	}
-	return <-answer, nil
+	return ask(ctx, l.writer, func(tx *transaction) (int, error) {
+		err := tx.exec(tx.w.stmts.forgetKeys, nanos(before), orAll(limit))
+		return int(tx.w.conn.Changes()), err
+	})
 }

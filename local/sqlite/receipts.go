@@ -37,10 +37,6 @@ func scanReceipt(row *sqlite3.Stmt, r *ledger.Receipt) {
 	r.Fence, r.Reason, r.Detail, r.Op = uint64(row.ColumnInt64(3)), lifecycle.Reason(row.ColumnText(4)), row.ColumnText(5), row.ColumnText(6)
 }
 
-func receiptBytes(r ledger.Receipt) int {
-	return len(r.Producer) + len(r.EventID) + len(r.Digest) + len(r.Reason) + len(r.Detail) + len(r.Op)
-}
-
 func (tx *transaction) insertReceipt(row int64, r ledger.Receipt) error {
 	return tx.exec(tx.w.stmts.insertReceipt, row, r.Producer, r.EventID, string(r.Digest), r.Seq, r.Hits, r.Fence, string(r.Reason), r.Detail, r.Op)
 }
@@ -60,11 +56,7 @@ func (tx *transaction) unanswered(row int64, producer, eventID string) error {
 
 // Hit implements ledger.Tasks.
 func (l *Ledger) Hit(ctx context.Context, ref lifecycle.Ref, producer, eventID string) error {
-	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
-		now, err := tx.head(ref)
-		if err != nil {
-			return err
-		}
+	return l.on(ctx, ref, func(tx *transaction, now touchedHead) error {
 		if err := tx.exec(tx.w.stmts.hitReceipt, now.row, producer, eventID); err != nil {
 			return err
 		}
@@ -72,7 +64,7 @@ func (l *Ledger) Hit(ctx context.Context, ref lifecycle.Ref, producer, eventID s
 			return noReceipt(ref, eventID)
 		}
 		return tx.exec(tx.w.stmts.countHit, now.row)
-	}})
+	})
 }
 
 func noReceipt(ref lifecycle.Ref, eventID string) error {
@@ -86,14 +78,10 @@ func (l *Ledger) Reject(ctx context.Context, ref lifecycle.Ref, r ledger.Rejecte
 	if err != nil {
 		return fmt.Errorf("encoding a rejection: %w", err)
 	}
-	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
-		now, err := tx.head(ref)
-		if err != nil {
-			return err
-		}
-		_, err = tx.reject(now.row, r.Reason, record)
+	return l.on(ctx, ref, func(tx *transaction, now touchedHead) error {
+		_, err := tx.reject(now.row, r.Reason, record)
 		return err
-	}})
+	})
 }
 
 // reject counts a rejection, and keeps it as long as there are few.

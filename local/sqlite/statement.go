@@ -7,9 +7,6 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// errNoRow: a query that must have a row had none.
-var errNoRow = errors.New("no such row")
-
 // bind gives a statement its arguments, in order.
 func bind(s *sqlite3.Stmt, args []any) error {
 	for i, arg := range args {
@@ -87,7 +84,7 @@ func queryOnce(conn *sqlite3.Conn, sql string, scan func(*sqlite3.Stmt) error) e
 	}
 	found, err := queryRow(s, scan)
 	if err == nil && !found {
-		err = errNoRow
+		err = errors.New("no such row")
 	}
 	return errors.Join(err, s.Close())
 }

@@ -176,3 +176,29 @@ func (w *writer) do(ctx context.Context, op *operation) error {
 		return ctx.Err()
 	}
 }
+
+// on is do for a write to a task that is there.
+func (l *Ledger) on(ctx context.Context, ref lifecycle.Ref, apply func(*transaction, touchedHead) error) error {
+	return l.writer.do(ctx, &operation{apply: func(tx *transaction) error {
+		now, err := tx.head(ref)
+		if err != nil {
+			return err
+		}
+		return apply(tx, now)
+	}})
+}
+
+// ask is do for an operation with an answer. What it said last counts: the transaction
+// that it ran in first may have been given up. When ctx ends before, the writer may still
+// be at work on the answer, and nobody looks at it.
+func ask[T any](ctx context.Context, w *writer, apply func(*transaction) (T, error)) (T, error) {
+	var answer, none T
+	err := w.do(ctx, &operation{apply: func(tx *transaction) (err error) {
+		answer, err = apply(tx)
+		return err
+	}})
+	if err != nil {
+		return none, err
+	}
+	return answer, nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -155,6 +156,62 @@ func TestBatchMistake(t *testing.T) {
 		wantSeq(t, l, a.Head.Ref(), 2)
 		wantSeq(t, l, b.Head.Ref(), 3)
 		wantPositions(t, l)
+	})
+}
+
+// TestBatchAnswer: the transaction of all is given up behind a write that has an answer.
+// What it answered there is not what is then written.
+func TestBatchAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(pointBegin)
+		l := open(t, t.TempDir(), Options{NoSync: true, fault: g.fault})
+		a := created(t, l)
+		twice := benchNext(a.Head)
+		twice.Chunks = slices.Repeat([]ledger.ChunkReceipt{{Artifact: "a", Revision: 1, Number: 1, Checksum: "d", Seq: 2}}, 2)
+		runs, answer := 0, 0
+		errs, _ := together(t, l, g, nil,
+			func() (err error) {
+				answer, err = ask(t.Context(), l.writer, func(*transaction) (int, error) {
+					runs++
+					return runs, nil
+				})
+				return err
+			},
+			func() error { return l.Commit(t.Context(), twice) },
+		)
+		if errs[0] != nil || errs[1] == nil || runs != 2 || answer != 2 {
+			t.Errorf("the answer is that of run %d of %d (%v); the other write got %v", answer, runs, errs[0], errs[1])
+		}
+	})
+}
+
+// TestBatchDamage: a record that cannot be read is the trouble of whoever asks for it, and
+// not of those who write at the same moment.
+func TestBatchDamage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(pointBegin)
+		l := open(t, t.TempDir(), Options{NoSync: true, fault: g.fault})
+		a, b := created(t, l), created(t, l)
+		ref := a.Head.Ref()
+		if err := l.PutEndpoint(t.Context(), ref, ledger.Endpoint{ID: "one", URL: "https://example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		err := l.writer.do(t.Context(), &operation{apply: func(tx *transaction) error {
+			return tx.exec(tx.w.stmts.updateDelivery, 0, []byte("{"), true, nil, ref.Tenant, string(ref.Task), "one")
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs, _ := together(t, l, g, nil,
+			func() error { return l.Want(t.Context(), ref, "one", 2, benchAt) },
+			func() error { return l.Commit(t.Context(), benchNext(b.Head)) },
+		)
+		if !errors.Is(errs[0], ErrCorrupt) || errors.Is(errs[0], ledger.ErrUnavailable) {
+			t.Errorf("whoever asks for it is told %v, want ErrCorrupt", errs[0])
+		}
+		if errs[1] != nil {
+			t.Errorf("the other write: %v", errs[1])
+		}
 	})
 }
 
