@@ -11,7 +11,7 @@ import (
 // run makes one attempt: it invokes the function in the goroutine that it is called from. While it does, a timeout or a
 // callback may take the execution over; the invocation then runs to its end, and its result is ignored.
 func (t *task) run(r *Runtime, e *execution) move {
-	limit, err := t.limit(e)
+	limit, err := t.timeout.in(e)
 	if err != nil {
 		return move{kind: failed, err: err}
 	}

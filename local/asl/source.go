@@ -22,12 +22,10 @@ type contextField struct {
 var contextFields = []contextField{
 	{steps: []string{"Execution", "Name"}, read: func(e *execution) any { return e.name }},
 	{steps: []string{"Execution", "Input"}, deep: true, read: func(e *execution) any { return e.input }},
-	{steps: []string{"State", "EnteredTime"}, read: func(e *execution) any { return enteredText(e.enteredAt) }},
+	{steps: []string{"State", "EnteredTime"}, read: func(e *execution) any { return e.enteredAt.UTC().Format(enteredLayout) }},
 	{steps: []string{"State", "RetryCount"}, read: func(e *execution) any { return e.retries }},
 	{steps: []string{"Task", "Token"}, read: func(e *execution) any { return e.token }},
 }
-
-func enteredText(at time.Time) string { return at.UTC().Format(enteredLayout) }
 
 // source is where a template's value comes from: "$…" is the state's input, "$$…" the context object.
 type source struct {
@@ -89,16 +87,39 @@ func parseInputPath(o *object, field string) source {
 	return s
 }
 
-// seconds reads a whole number of seconds, from low to [maxSeconds].
-func (s source) seconds(e *execution, low int64) (time.Duration, *Error) {
-	value, err := s.read(e)
+// span is a whole number of seconds, from low to [maxSeconds], that a definition says or
+// that a path into the state's input finds.
+type span struct {
+	fixed time.Duration
+	found *source // nil: fixed counts
+	low   int
+}
+
+// parseSpan takes a field of seconds, or the field with Path behind its name.
+func parseSpan(o *object, field string, low int) span {
+	switch {
+	case o.has(field) && o.has(field+"Path"):
+		o.fail(field, "and %sPath exclude each other", field)
+	case o.has(field + "Path"):
+		s := parseInputPath(o, field+"Path")
+		return span{found: &s, low: low}
+	}
+	return span{fixed: time.Duration(o.whole(field, low, maxSeconds)) * time.Second}
+}
+
+// in is the span for an execution.
+func (s span) in(e *execution) (time.Duration, *Error) {
+	if s.found == nil {
+		return s.fixed, nil
+	}
+	value, err := s.found.read(e)
 	if err != nil {
 		return 0, err
 	}
 	if number, ok := value.(json.Number); ok {
-		if n, err := number.Int64(); err == nil && n >= low && n <= maxSeconds {
+		if n, err := number.Int64(); err == nil && n >= int64(s.low) && n <= maxSeconds {
 			return time.Duration(n) * time.Second, nil
 		}
 	}
-	return 0, runtimeError("the path %s in state %s: want a whole number of seconds from %d to %d", s.path.text, e.at.name, low, maxSeconds)
+	return 0, runtimeError("the path %s in state %s: want a whole number of seconds from %d to %d", s.found.path.text, e.at.name, s.low, maxSeconds)
 }

@@ -1,7 +1,5 @@
 package asl
 
-import "time"
-
 // state is what one type of state does.
 type state interface {
 	// targets are the states that it can lead to.
@@ -35,35 +33,18 @@ func parseState(o *object) (state, error) {
 
 // wait is a Wait state: time alone ends it.
 type wait struct {
-	seconds     int
-	secondsPath *source // nil: seconds counts
-	next        string
+	delay span
+	next  string
 }
 
-func parseWait(o *object) state {
-	var w wait
-	switch {
-	case o.has("Seconds") && o.has("SecondsPath"):
-		o.fail("Seconds", "and SecondsPath exclude each other")
-	case o.has("SecondsPath"):
-		s := parseInputPath(o, "SecondsPath")
-		w.secondsPath = &s
-	default:
-		w.seconds = o.whole("Seconds", 0, maxSeconds)
-	}
-	w.next = o.text("Next")
-	return w
-}
+func parseWait(o *object) state { return wait{delay: parseSpan(o, "Seconds", 0), next: o.text("Next")} }
 
 func (w wait) targets() []string { return []string{w.next} }
 
 func (w wait) run(r *Runtime, e *execution) move {
-	delay := time.Duration(w.seconds) * time.Second
-	if w.secondsPath != nil {
-		var err *Error
-		if delay, err = w.secondsPath.seconds(e, 0); err != nil {
-			return move{kind: failed, err: err}
-		}
+	delay, err := w.delay.in(e)
+	if err != nil {
+		return move{kind: failed, err: err}
 	}
 	return r.park(e, delay, moveTo(w.next))
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
-	"time"
 )
 
 // callbackResource invokes a function and then waits for its token ("Wait for a Callback with Task Token").
@@ -21,15 +20,14 @@ const (
 
 // task is a Task state.
 type task struct {
-	function    string // ARN
-	callback    bool
-	payload     template
-	place       place
-	timeout     time.Duration
-	timeoutPath *source // nil: timeout counts
-	retry       []retrier
-	catch       []catcher
-	next        string
+	function string // ARN
+	callback bool
+	payload  template
+	place    place
+	timeout  span // of one attempt, its callback included
+	retry    []retrier
+	catch    []catcher
+	next     string
 }
 
 // parseTask reads a task. A time limit must be said: the language's own default is over three years.
@@ -57,24 +55,12 @@ func parseTask(o *object) state {
 	if t.callback != t.payload.carriesToken() {
 		o.fail("Parameters", "$$.Task.Token belongs into the payload of a callback task, and nowhere else")
 	}
-	t.parseTimeout(o)
+	t.timeout = parseSpan(o, "TimeoutSeconds", 1)
 	t.place = parsePlace(o)
 	t.retry = parseRetry(o)
 	t.catch = parseCatch(o)
 	t.next = o.text("Next")
 	return t
-}
-
-func (t *task) parseTimeout(o *object) {
-	switch {
-	case o.has("TimeoutSeconds") && o.has("TimeoutSecondsPath"):
-		o.fail("TimeoutSeconds", "and TimeoutSecondsPath exclude each other")
-	case o.has("TimeoutSecondsPath"):
-		s := parseInputPath(o, "TimeoutSecondsPath")
-		t.timeoutPath = &s
-	default:
-		t.timeout = time.Duration(o.whole("TimeoutSeconds", 1, maxSeconds)) * time.Second
-	}
 }
 
 func (t *task) targets() []string {
@@ -83,14 +69,6 @@ func (t *task) targets() []string {
 		targets = append(targets, c.next)
 	}
 	return targets
-}
-
-// limit gives the longest time for one attempt, its callback included.
-func (t *task) limit(e *execution) (time.Duration, *Error) {
-	if t.timeoutPath == nil {
-		return t.timeout, nil
-	}
-	return t.timeoutPath.seconds(e, 1)
 }
 
 // events is what one attempt adds to the history.

@@ -2,6 +2,7 @@ package asl
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -32,13 +33,8 @@ func (t template) carriesToken() bool {
 }
 
 func (t *template) object(o *object) {
-	names := make([]string, 0, len(o.raw))
-	for name := range o.raw {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	t.tail = append(t.tail, '{')
-	for i, name := range names {
+	for i, name := range slices.Sorted(maps.Keys(o.raw)) {
 		if i > 0 {
 			t.tail = append(t.tail, ',')
 		}
