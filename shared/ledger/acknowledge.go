@@ -37,11 +37,11 @@ func (a *Authority) Acknowledge(ctx context.Context, ref lifecycle.Ref, of lifec
 		next.Op = op
 		err = a.persist(ctx, func() error { return a.Ledger.Commit(ctx, Commit{Seen: h, Head: next}) })
 		conflict, overtaken := errors.AsType[*Conflict](err)
-		if !overtaken || ownSuccess(conflict, op) {
-			if overtaken {
-				err = nil
-			}
+		switch {
+		case !overtaken:
 			return next, err
+		case ownSuccess(conflict, op):
+			return next, nil
 		}
 		h = conflict.Current
 	}

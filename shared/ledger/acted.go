@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
@@ -77,21 +76,12 @@ func (a *Authority) Act(ctx context.Context, ref lifecycle.Ref, record Acted, do
 
 // Check bounds a record. Adapters call it first.
 func (a Acted) Check() error {
-	for _, f := range []struct {
-		what, text string
-		limit      int
-	}{
-		{"operator's name", a.By, lifecycle.MaxOperatorBytes},
-		{"action", string(a.Action), lifecycle.MaxNameBytes},
-		{"detail", a.Detail, lifecycle.MaxDetailBytes},
-		{"refusal", a.Refused, lifecycle.MaxDetailBytes},
-	} {
-		switch {
-		case len(f.text) > f.limit:
-			return fmt.Errorf("%w: the %s of an operator's record has %d bytes, the limit is %d", ErrTooLarge, f.what, len(f.text), f.limit)
-		case !utf8.ValidString(f.text):
-			return fmt.Errorf("the %s of an operator's record is not UTF-8", f.what)
-		}
+	const of = " of an operator's record"
+	err := errors.Join(
+		bounded("the operator's name"+of, a.By, lifecycle.MaxOperatorBytes), bounded("the action"+of, string(a.Action), lifecycle.MaxNameBytes),
+		bounded("the detail"+of, a.Detail, lifecycle.MaxDetailBytes), bounded("the refusal"+of, a.Refused, lifecycle.MaxDetailBytes))
+	if err != nil {
+		return err
 	}
 	if a.By == "" || a.Action == "" {
 		return fmt.Errorf("an operator's record says who did what")

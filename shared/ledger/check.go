@@ -76,8 +76,8 @@ func (e Endpoint) Check() error {
 		return fmt.Errorf("%w: an endpoint's secrets have %d bytes, the limit is %d", ErrTooLarge, len(e.Secrets), MaxSecretBytes)
 	}
 	err := errors.Join(
-		bounded("ID", e.ID, lifecycle.MaxIDBytes), bounded("URL", e.URL, MaxURLBytes), bounded("scheme", e.Scheme, lifecycle.MaxNameBytes),
-		bounded("agent", e.Agent, lifecycle.MaxNameBytes), bounded("base", e.Base, MaxURLBytes), bounded("principal", e.Principal, lifecycle.MaxIDBytes))
+		bounded("an endpoint's ID", e.ID, lifecycle.MaxIDBytes), bounded("an endpoint's URL", e.URL, MaxURLBytes), bounded("an endpoint's scheme", e.Scheme, lifecycle.MaxNameBytes),
+		bounded("an endpoint's agent", e.Agent, lifecycle.MaxNameBytes), bounded("an endpoint's base", e.Base, MaxURLBytes), bounded("an endpoint's principal", e.Principal, lifecycle.MaxIDBytes))
 	if err != nil {
 		return err
 	}
@@ -93,19 +93,19 @@ func (d Delivery) Check() error {
 		return fmt.Errorf("%w: a delivery remembers %d attempts, the limit is %d", ErrTooLarge, len(d.Attempts), MaxAttemptsKept)
 	}
 	for _, a := range d.Attempts {
-		if err := bounded("attempt's error", a.Error, lifecycle.MaxReasonBytes); err != nil {
+		if err := bounded("an endpoint's attempt's error", a.Error, lifecycle.MaxReasonBytes); err != nil {
 			return err
 		}
 	}
-	return errors.Join(bounded("holder", d.Holder, lifecycle.MaxIDBytes), bounded("incarnation", d.Incarnation, lifecycle.MaxIDBytes))
+	return errors.Join(bounded("an endpoint's holder", d.Holder, lifecycle.MaxIDBytes), bounded("an endpoint's incarnation", d.Incarnation, lifecycle.MaxIDBytes))
 }
 
 func bounded(what, s string, limit int) error {
 	switch {
 	case len(s) > limit:
-		return fmt.Errorf("%w: an endpoint's %s has %d bytes, the limit is %d", ErrTooLarge, what, len(s), limit)
+		return fmt.Errorf("%w: %s has %d bytes, the limit is %d", ErrTooLarge, what, len(s), limit)
 	case !utf8.ValidString(s):
-		return fmt.Errorf("an endpoint's %s is not UTF-8", what)
+		return fmt.Errorf("%s is not UTF-8", what)
 	}
 	return nil
 }
