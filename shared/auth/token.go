@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -77,9 +78,7 @@ func NewTokens(c TokenConfig) (*Tokens, []*TokenProblem) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	if c.Leeway == 0 {
-		c.Leeway = DefaultLeeway
-	}
+	c.Leeway = cmp.Or(c.Leeway, DefaultLeeway)
 	return &Tokens{c, NewKeySet(c.Issuer, c.JWKSURL, c.Fetch, c.Now)}, nil
 }
 
@@ -135,7 +134,7 @@ func (t *Tokens) invalid(c jwt.Claims) string {
 	switch now := t.Now(); {
 	case c.Issuer != t.Issuer:
 		return "another issuer"
-	case !c.Audience.Contains(t.Audiences[0]) && !t.another(c.Audience):
+	case !slices.ContainsFunc(t.Audiences, c.Audience.Contains):
 		return "another audience"
 	case c.Expiry == nil:
 		return "a token without an end"
@@ -149,10 +148,6 @@ func (t *Tokens) invalid(c jwt.Claims) string {
 		return "no usable subject"
 	}
 	return ""
-}
-
-func (t *Tokens) another(audience jwt.Audience) bool {
-	return slices.ContainsFunc(t.Audiences[1:], audience.Contains)
 }
 
 // principal maps the claims of a valid token.

@@ -161,17 +161,12 @@ func (o *object) number(name string, needed bool, least, most int64) int64 {
 func (o *object) span(name string, needed bool, least, most time.Duration, why string) time.Duration {
 	before := len(o.problems)
 	n := o.number(name, needed, int64(least/time.Second), int64(most/time.Second))
-	if invalid, is := last(o.problems[before:]); is && why != "" && invalid.Problem != "is missing" {
-		invalid.Problem += ": " + why
+	for _, problem := range o.problems[before:] {
+		if invalid, is := errors.AsType[*Invalid](problem); is && why != "" && invalid.Problem != "is missing" {
+			invalid.Problem += ": " + why
+		}
 	}
 	return time.Duration(n) * time.Second
-}
-
-func last(problems []error) (*Invalid, bool) {
-	if len(problems) == 0 {
-		return nil, false
-	}
-	return errors.AsType[*Invalid](problems[len(problems)-1])
 }
 
 func (o *object) truth(name string) bool {
