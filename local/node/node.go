@@ -138,17 +138,15 @@ func New(c Config) (*Node, error) {
 		c.Ring = keyring.New(&keyring.Memory{})
 	}
 	c.Timing.Late, c.Timing.Window = cmp.Or(c.Timing.Late, defaultLate), cmp.Or(c.Timing.Window, health.DefaultWindow)
-	n := &Node{config: c, watch: newWatch(c)}
+	var err error
 	if c.Policies == nil {
-		var err error
 		if c.Policies, err = policy.Shipped(); err != nil {
 			return nil, err
 		}
-		n.config = c
 	}
+	n := &Node{config: c, watch: newWatch(c)}
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	n.push = push.Config{Ledger: c.Ledger, Ring: c.Ring, Guard: c.Guard, Client: c.Hooks, Now: c.Now, Dice: c.Rand, NewID: c.NewID, Grace: c.Timing.Grace, Watch: n.watch.monitor, Logger: c.Logger}
-	var err error
 	if n.deliveries, err = newDeliveries(n.ctx, n.push); err != nil {
 		return nil, err
 	}

@@ -20,9 +20,8 @@ func (s *session) run(ctx context.Context) (lifecycle.Outcome, error) {
 	for {
 		move, stepErr := s.attempt(ctx)
 		commitCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
-		rep, cause := s.judge(move, stepErr)
-		err := cause
-		if err == nil && rep != nil {
+		rep, err := s.judge(move, stepErr)
+		if err == nil {
 			err = s.conclude(commitCtx, *rep)
 		}
 		out, more, err := s.next(commitCtx, err)
@@ -63,8 +62,8 @@ func (s *session) attempt(ctx context.Context) (agent.Move, error) {
 	return move, err
 }
 
-// judge says what a step's result means for the task. A nil report with an error
-// means that there is nothing to commit.
+// judge says what a step's result means for the task. An error means that there is
+// nothing to commit.
 func (s *session) judge(m agent.Move, err error) (*lifecycle.Report, error) {
 	if err == nil {
 		rep, failure := s.moved(m)
@@ -170,12 +169,11 @@ func (s *session) next(ctx context.Context, err error) (lifecycle.Outcome, bool,
 		out, err := s.lookAgain(ctx, s.in)
 		return out, false, err
 	case errors.Is(err, errInvocation):
-		err = s.release(ctx)
-		if err == nil {
-			out, err := s.lookAgain(ctx, s.in)
-			return out, false, err
+		if err := s.release(ctx); err != nil {
+			return lifecycle.Outcome{}, false, err
 		}
-		return lifecycle.Outcome{}, false, err
+		out, err := s.lookAgain(ctx, s.in)
+		return out, false, err
 	case err != nil:
 		return lifecycle.Outcome{}, false, err
 	}
