@@ -18,9 +18,7 @@ func prefixOf(ref lifecycle.Ref) string {
 }
 
 func keyOf(ref lifecycle.Ref, digest lifecycle.Digest) (string, error) {
-	const size = 32
-	raw, err := hex.DecodeString(string(digest))
-	if err != nil || len(raw) != size || strings.ToLower(string(digest)) != string(digest) {
+	if !digest.Valid() {
 		return "", fmt.Errorf("%q is no digest of a blob", digest)
 	}
 	k := prefixOf(ref) + string(digest)

@@ -89,11 +89,10 @@ func (b *Blobs) Get(ctx context.Context, ref lifecycle.Ref, digest lifecycle.Dig
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	name, err := blobName(digest)
-	if err != nil {
-		return nil, err
+	if !digest.Valid() { // it becomes a file's name
+		return nil, fmt.Errorf("%q is no digest of a blob", digest)
 	}
-	content, err := os.ReadFile(filepath.Join(b.folder(ref), name))
+	content, err := os.ReadFile(filepath.Join(b.folder(ref), string(digest)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("blob %s of task %s: %w", digest, ref, ledger.ErrNotFound)
 	}

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"encoding/hex"
-	"fmt"
 	"strings"
 
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
@@ -33,14 +32,4 @@ func encodeName(s string) string {
 		return "%long-" + string(lifecycle.DigestBytes([]byte(s)))
 	}
 	return b.String()
-}
-
-// blobName is the file's name for a digest, which is one already.
-func blobName(d lifecycle.Digest) (string, error) {
-	const size = 32
-	raw, err := hex.DecodeString(string(d))
-	if err != nil || len(raw) != size || strings.ToLower(string(d)) != string(d) {
-		return "", fmt.Errorf("%q is no digest of a blob", d)
-	}
-	return string(d), nil
 }

@@ -44,9 +44,7 @@ func receiptParams(v value) (lifecycle.TerminalReceipt, error) {
 			counted, out.Seq = true, r.counted(v, name)
 		case "digest":
 			digested = true
-			if text := r.text(v, name); isDigest(text) {
-				out.Chain = lifecycle.Digest(text)
-			} else {
+			if out.Chain = lifecycle.Digest(r.text(v, name)); !out.Chain.Valid() {
 				r.wrong(name, "must be a digest of 64 lower-case hexadecimal digits")
 			}
 		}

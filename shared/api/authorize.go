@@ -172,7 +172,7 @@ func (c *call) close(ctx context.Context, p presented) error {
 // issuedBy is an issuer as a source of events, whose ID is the receipt's jti: by these a
 // receipt is used once.
 func issuedBy(r lifecycle.ReceiptRef) string {
-	return "issuer:" + string(digestOf("holdfast-issuer-1", r.Issuer)[:principalChars])
+	return "issuer:" + string(lifecycle.DigestOf("holdfast-issuer-1", r.Issuer)[:principalChars])
 }
 
 // accepted looks a receipt up among those that the task has accepted.

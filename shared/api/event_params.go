@@ -111,7 +111,7 @@ func eventParams(v value) (event, error) {
 	if e.observedAt.IsZero() {
 		r.wrong("observedAt", "is required")
 	}
-	if !isDigest(string(e.digest)) {
+	if !e.digest.Valid() {
 		r.wrong("payloadDigest", "must be a SHA-256 in lower-case hexadecimal")
 	}
 	if !payload.object() {

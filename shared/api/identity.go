@@ -1,24 +1,10 @@
 package api
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
 	"github.com/holdfast-a2a/holdfast/shared/lifecycle"
 )
-
-// digestOf hashes fields so that no two lists of fields give the same bytes.
-func digestOf(fields ...string) lifecycle.Digest {
-	var b strings.Builder
-	for _, f := range fields {
-		b.WriteString(strconv.Itoa(len(f)))
-		b.WriteByte(':')
-		b.WriteString(f)
-	}
-	return lifecycle.DigestBytes([]byte(b.String()))
-}
 
 // principalChars is how much of a digest stands in a name: 128 bits, so that names stay
 // within their limit.
@@ -50,6 +36,6 @@ func (c *call) submissionKey(q request) (*ledger.Key, error) {
 	}
 	return &ledger.Key{
 		Tenant: c.who.Tenant,
-		Hash:   digestOf("holdfast-submission-1", c.who.Hash(), c.agent.Name, origin, key),
+		Hash:   lifecycle.DigestOf("holdfast-submission-1", c.who.Hash(), c.agent.Name, origin, key),
 	}, nil
 }

@@ -137,7 +137,7 @@ func (c *call) serveEffects(at address) {
 func (c *call) serveBlob(at address) {
 	digest := lifecycle.Digest(at.item)
 	_, err := c.known(at.task)
-	if err == nil && !isDigest(at.item) {
+	if err == nil && !digest.Valid() {
 		err = ledger.ErrNotFound
 	}
 	var content []byte
@@ -160,18 +160,6 @@ func (c *call) serveBlob(at address) {
 	h.Set("Cache-Control", "private, immutable, max-age=86400")
 	h.Set("ETag", `"`+at.item+`"`)
 	_, _ = c.w.Write(content)
-}
-
-func isDigest(s string) bool {
-	if len(s) != 64 {
-		return false
-	}
-	for _, ch := range s {
-		if (ch < '0' || ch > '9') && (ch < 'a' || ch > 'f') {
-			return false
-		}
-	}
-	return true
 }
 
 // serveLights answers with what is watched, and what breaks it: GET /health.

@@ -112,7 +112,7 @@ type pageToken struct {
 }
 
 func filterOf(q ledger.ListQuery) lifecycle.Digest {
-	return digestOf("holdfast-list-1", q.Tenant, q.Agent, q.ContextID, string(q.State), q.Since.UTC().Format(time.RFC3339Nano))
+	return lifecycle.DigestOf("holdfast-list-1", q.Tenant, q.Agent, q.ContextID, string(q.State), q.Since.UTC().Format(time.RFC3339Nano))
 }
 
 // codeBytes are the first ones of a token: the code over the rest. 128 bits cannot be

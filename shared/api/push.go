@@ -194,7 +194,7 @@ func (c *call) endpoint(ctx context.Context, ref lifecycle.Ref, w *webhook, afte
 	now := lifecycle.Millis(c.Now())
 	return ledger.Endpoint{
 		ID: w.id, URL: w.url, Scheme: w.scheme, Secrets: secrets, Agent: c.agent.Name, Base: base, Principal: c.who.Hash(), CreatedAt: now,
-		Delivery: ledger.Delivery{Cursor: after, Wanted: after, DueAt: now.Add(lookAfter), Incarnation: string(digestOf("holdfast-incarnation-1", c.NewID())[:incarnationChars])},
+		Delivery: ledger.Delivery{Cursor: after, Wanted: after, DueAt: now.Add(lookAfter), Incarnation: string(lifecycle.DigestOf("holdfast-incarnation-1", c.NewID())[:incarnationChars])},
 	}, nil
 }
 

@@ -44,7 +44,7 @@ func (c *call) reply(q request) (*follower, bool, error) {
 	}
 	if w := q.webhook; w != nil { // before the reply: what that brings about is to be sent already
 		if w.id == "" { // a repeated message names the same endpoint again
-			w.id = string(digestOf("holdfast-endpoint-1", q.message.ID)[:principalChars])
+			w.id = string(lifecycle.DigestOf("holdfast-endpoint-1", q.message.ID)[:principalChars])
 		}
 		if _, err := c.register(ctx, h, w); err != nil {
 			return nil, false, err

@@ -80,8 +80,11 @@ func same(t *testing.T, d *desk, raw []byte) {
 	}
 	entries, err := d.ledger.Entries(t.Context(), d.ref, 0, 0)
 	d.ok(err)
-	seen, err := lifecycle.Seen(d.ref, entries, url)
-	d.ok(err)
+	seen := lifecycle.NewView(d.ref, url)
+	for _, e := range entries {
+		_, err := seen.Add(e)
+		d.ok(err)
+	}
 	if !reflect.DeepEqual(got.Task, seen.Task()) {
 		t.Fatalf("rebuilt\n%+v\nlive\n%+v", got.Task, seen.Task())
 	}

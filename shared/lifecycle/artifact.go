@@ -76,7 +76,7 @@ func (a Artifact) grow(c Chunk, seq uint64) Artifact {
 		a = Artifact{ID: c.Artifact, Revision: c.Revision}
 	}
 	a.Chunks, a.Bytes, a.Sealed, a.Seq = c.Number, a.Bytes+c.Bytes, c.Last, seq
-	a.Digest = newChain("holdfast-artifact-1").str(string(a.Digest)).str(string(c.Checksum)).sum()
+	a.Digest = DigestOf("holdfast-artifact-1", string(a.Digest), string(c.Checksum))
 	return a
 }
 

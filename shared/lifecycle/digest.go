@@ -5,12 +5,19 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
 // Digest is a SHA-256 in lower-case hexadecimal.
 type Digest string
+
+// Valid says whether d is one.
+func (d Digest) Valid() bool {
+	raw, err := hex.DecodeString(string(d))
+	return err == nil && len(raw) == sha256.Size && strings.ToLower(string(d)) == string(d)
+}
 
 // DigestBytes is the digest of b.
 func DigestBytes(b []byte) Digest {
@@ -25,6 +32,15 @@ func DigestJSON(v any) (Digest, error) {
 		return "", err
 	}
 	return DigestBytes(b), nil
+}
+
+// DigestOf hashes texts so that no two lists of texts give the same bytes.
+func DigestOf(label string, texts ...string) Digest {
+	c := newChain(label)
+	for _, s := range texts {
+		c = c.str(s)
+	}
+	return c.sum()
 }
 
 // PartContent is what a part's checksum is taken over: the bytes of a text or

@@ -10,3 +10,14 @@ func Rechain(t Task, e Entry) Entry {
 	e.Chain = e.ChainAfter(t.Chain)
 	return e
 }
+
+// Seen folds all entries of a task into its A2A view.
+func Seen(ref Ref, entries []Entry, blobURL func(Digest) string) (*View, error) {
+	v := NewView(ref, blobURL)
+	for _, e := range entries {
+		if _, err := v.Add(e); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}

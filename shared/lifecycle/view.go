@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -179,15 +178,4 @@ func (v *View) part(p *a2a.Part) *a2a.Part {
 	out := *p
 	out.Content = a2a.URL(v.BlobURL(ref.Digest))
 	return &out
-}
-
-// Seen folds all entries of a task into its A2A view.
-func Seen(ref Ref, entries []Entry, blobURL func(Digest) string) (*View, error) {
-	v := NewView(ref, blobURL)
-	for _, e := range entries {
-		if _, err := v.Add(e); err != nil {
-			return nil, fmt.Errorf("task %s: %w", ref.Task, err)
-		}
-	}
-	return v, nil
 }

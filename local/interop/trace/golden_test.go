@@ -183,8 +183,11 @@ func seen(t *testing.T, raw []byte) [][]byte {
 			add(u.Body)
 		}
 	}
-	view, err := lifecycle.Seen(ref, p.Entries, func(d lifecycle.Digest) string { return base + "/tasks/" + string(ref.Task) + "/blobs/" + string(d) })
-	ok(t, err)
+	view := lifecycle.NewView(ref, func(d lifecycle.Digest) string { return base + "/tasks/" + string(ref.Task) + "/blobs/" + string(d) })
+	for _, e := range p.Entries {
+		_, err := view.Add(e)
+		ok(t, err)
+	}
 	task, err := api.TaskJSON(view.Task())
 	ok(t, err)
 	add([]byte(`{"task":` + string(task) + `}`))

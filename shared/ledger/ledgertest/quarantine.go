@@ -63,8 +63,11 @@ func quarantined(b *bench) {
 // view is the task as its caller sees it.
 func (b *bench) view(ref lifecycle.Ref) *a2a.Task {
 	b.Helper()
-	v, err := lifecycle.Seen(ref, b.entries(ref), func(d lifecycle.Digest) string { return string(d) })
-	b.ok(err)
+	v := lifecycle.NewView(ref, func(d lifecycle.Digest) string { return string(d) })
+	for _, e := range b.entries(ref) {
+		_, err := v.Add(e)
+		b.ok(err)
+	}
 	return v.Task()
 }
 
