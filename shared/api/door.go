@@ -94,6 +94,20 @@ var (
 	routeHealth      = &route{name: "healthz", methods: get, unversioned: true, serve: (*call).serveHealth}
 )
 
+// Where they are: below an agent, below .well-known, and below a task, with an item of it
+// or without.
+var (
+	pathsOfAgent = map[string]*route{
+		"rpc": routeRPC, "message:send": routeSend, "message:stream": routeStream, "tasks": routeList, "extendedAgentCard": routeExtended,
+	}
+	pathsWellKnown = map[string]*route{"agent-card.json": routeCard, "jwks.json": routeKeySet, "webhook-keys.json": routeHookKeys}
+	pathsOfTask    = map[string]*route{
+		"ledger": routeLedger, "authorizations": routeAuthorize, "acknowledgement": routeAcknowledge, "events": routeEvents, "export": routeExport,
+		"effects": routeEffects, "pushNotificationConfigs": routePushes, "pushNotificationConfigs:replay": routeReplays,
+	}
+	pathsOfItem = map[string]*route{"artifacts": routeArtifact, "blobs": routeBlob, "pushNotificationConfigs": routePush}
+)
+
 // ServeHTTP implements http.Handler.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{door: d, w: w, r: r, agent: &d.Agents[0]}
@@ -180,38 +194,15 @@ func (c *call) find(path string) (*route, address) {
 	if a := c.agentNamed(segments[0]); a != nil {
 		c.agent, c.named, segments = a, true, segments[1:]
 	}
-	switch len(segments) {
-	case 1:
-		switch segments[0] {
-		case "rpc":
-			return routeRPC, address{}
-		case "message:send":
-			return routeSend, address{}
-		case "message:stream":
-			return routeStream, address{}
-		case "tasks":
-			return routeList, address{}
-		case "extendedAgentCard":
-			return routeExtended, address{}
-		}
-	case 2:
-		switch segments[0] {
-		case ".well-known":
-			switch segments[1] {
-			case "agent-card.json":
-				return routeCard, address{}
-			case "jwks.json":
-				return routeKeySet, address{}
-			case "webhook-keys.json":
-				return routeHookKeys, address{}
-			}
-		case "tasks":
-			return findTask(segments[1])
-		}
-	case 3, 4, 5:
-		if segments[0] == "tasks" {
-			return findPart(segments[1:])
-		}
+	switch n := len(segments); {
+	case n == 1:
+		return pathsOfAgent[segments[0]], address{}
+	case n == 2 && segments[0] == ".well-known":
+		return pathsWellKnown[segments[1]], address{}
+	case n == 2 && segments[0] == "tasks":
+		return findTask(segments[1])
+	case n > 2 && segments[0] == "tasks":
+		return findPart(segments[1:])
 	}
 	return nil, address{}
 }
@@ -233,43 +224,15 @@ func findTask(s string) (*route, address) {
 // findPart looks up what belongs to a task.
 func findPart(segments []string) (*route, address) {
 	at := address{task: a2a.TaskID(segments[0])}
-	if len(segments) > 2 {
-		at.item = segments[2]
+	if len(segments) == 2 {
+		return pathsOfTask[segments[1]], at
 	}
-	switch len(segments) {
-	case 4:
-		if segments[1] == "pushNotificationConfigs" && segments[3] == "replay" {
-			return routeReplay, at
-		}
-		return nil, at
-	case 3:
-		switch segments[1] {
-		case "artifacts":
-			return routeArtifact, at
-		case "blobs":
-			return routeBlob, at
-		case "pushNotificationConfigs":
-			return routePush, at
-		}
-		return nil, at
-	}
-	switch segments[1] {
-	case "ledger":
-		return routeLedger, at
-	case "authorizations":
-		return routeAuthorize, at
-	case "acknowledgement":
-		return routeAcknowledge, at
-	case "events":
-		return routeEvents, at
-	case "export":
-		return routeExport, at
-	case "effects":
-		return routeEffects, at
-	case "pushNotificationConfigs":
-		return routePushes, at
-	case "pushNotificationConfigs:replay":
-		return routeReplays, at
+	at.item = segments[2]
+	switch {
+	case len(segments) == 3:
+		return pathsOfItem[segments[1]], at
+	case len(segments) == 4 && segments[1] == "pushNotificationConfigs" && segments[3] == "replay":
+		return routeReplay, at
 	}
 	return nil, at
 }
