@@ -36,7 +36,11 @@ func inspect(path string, known int) (version int, err error) {
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	if s.pages*s.pageSize <= maxCheckedBytes {
-		verdict, err := queryText(conn, "PRAGMA quick_check(1)")
+		var verdict string
+		err := queryOnce(conn, "PRAGMA quick_check(1)", func(row *sqlite3.Stmt) error {
+			verdict = row.ColumnText(0)
+			return nil
+		})
 		if err != nil {
 			return 0, fmt.Errorf("%w: %s: %w", ErrCorrupt, path, err)
 		}

@@ -85,7 +85,7 @@ func openLocked(path string, lock *folderLock, o Options) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := openPool(path, readers)
+	p, err := openPool(path)
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}

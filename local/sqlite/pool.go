@@ -22,9 +22,9 @@ type reader struct {
 	statements map[string]*sqlite3.Stmt
 }
 
-func openPool(path string, n int) (*pool, error) {
-	p := &pool{free: make(chan *reader, n), closed: make(chan struct{})}
-	for range n {
+func openPool(path string) (*pool, error) {
+	p := &pool{free: make(chan *reader, readers), closed: make(chan struct{})}
+	for range readers {
 		conn, err := openConn(path, sqlite3.OPEN_READONLY,
 			"PRAGMA query_only = ON", fmt.Sprintf("PRAGMA cache_size = -%d", readerCacheKiB))
 		if err != nil {

@@ -89,14 +89,6 @@ func queryOnce(conn *sqlite3.Conn, sql string, scan func(*sqlite3.Stmt) error) e
 	return errors.Join(err, s.Close())
 }
 
-func queryText(conn *sqlite3.Conn, sql string) (text string, err error) {
-	err = queryOnce(conn, sql, func(s *sqlite3.Stmt) error {
-		text = s.ColumnText(0)
-		return nil
-	})
-	return text, err
-}
-
 func queryInt(conn *sqlite3.Conn, sql string) (n int, err error) {
 	err = queryOnce(conn, sql, func(s *sqlite3.Stmt) error {
 		n = s.ColumnInt(0)

@@ -263,7 +263,7 @@ func fits(ev Event, payload []byte) *Rejection {
 // Seal turns a decision's events into numbered, chained entries and the task
 // after them. Only package ledger calls it: nobody else assigns a sequence.
 func Seal(t Task, d Decision, src Source, op string, now time.Time) (Task, []Entry, error) {
-	next := t.with(d.After)
+	next := Task{Head: d.After, Arts: t.Arts}
 	next.Op = op
 	if len(d.Events) == 0 {
 		return next, nil, nil

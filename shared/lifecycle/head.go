@@ -111,10 +111,6 @@ type Task struct {
 	Arts map[a2a.ArtifactID]Artifact
 }
 
-// with is the task under another head. Artifacts are copied when they change,
-// not here.
-func (t Task) with(h Head) Task { return Task{Head: h, Arts: t.Arts} }
-
 func (t Task) withArtifact(a Artifact) Task {
 	arts := maps.Clone(t.Arts)
 	if arts == nil {
