@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -23,7 +24,7 @@ type Document struct {
 	LongestPause time.Duration
 	Retention    Retention
 	// Effects are by name, or by how names begin, with a "*".
-	Effects map[string]Effect
+	Effects map[string]lifecycle.EffectTerms
 	Billing lifecycle.Billing
 
 	canonical []byte
@@ -35,14 +36,6 @@ type Retention struct {
 	Completed, Failed, Canceled, Rejected time.Duration
 	// AfterExport counts from an acknowledged export on, if that is sooner.
 	AfterExport time.Duration
-}
-
-// Effect says what is to be done about an effect that was done in a task which did not
-// complete, and what it is billed with.
-type Effect struct {
-	Compensable bool
-	By          string // who undoes it
-	Units       int64
 }
 
 // ID is name@version, by which agents and tasks name the policy.
@@ -63,16 +56,10 @@ func (d Document) Policy() lifecycle.Policy {
 		}
 		return whole(span)
 	}
-	t := &lifecycle.Terms{Digest: d.digest, Billing: d.Billing, Seconds: lifecycle.Spans{
+	t := &lifecycle.Terms{Digest: d.digest, Billing: d.Billing, Effects: maps.Clone(d.Effects), Seconds: lifecycle.Spans{
 		Lease: whole(d.Lease), Pause: whole(d.LongestPause), Exported: whole(d.Retention.AfterExport),
 		Failed: other(d.Retention.Failed), Canceled: other(d.Retention.Canceled), Rejected: other(d.Retention.Rejected),
 	}}
-	for name, e := range d.Effects {
-		if t.Effects == nil {
-			t.Effects = map[string]lifecycle.EffectTerms{}
-		}
-		t.Effects[name] = lifecycle.EffectTerms{By: e.By, Units: e.Units}
-	}
 	return lifecycle.Policy{Version: d.ID(), Life: d.LongestLife, Retention: d.Retention.Completed, Grace: lifecycle.DefaultGrace, Terms: t}
 }
 

@@ -236,21 +236,22 @@ func (p *parser) billing(raw json.RawMessage) lifecycle.Billing {
 	return b
 }
 
-func (p *parser) effects(raw json.RawMessage, basis lifecycle.Basis) map[string]Effect {
+func (p *parser) effects(raw json.RawMessage, basis lifecycle.Basis) map[string]lifecycle.EffectTerms {
 	o := p.object("effects", raw)
 	if len(o.left) > lifecycle.MaxEffectTerms {
 		p.wrong("effects", "are %d, the limit is %d: they are in the first entry of every task", len(o.left), lifecycle.MaxEffectTerms)
 	}
-	out := map[string]Effect{}
+	out := map[string]lifecycle.EffectTerms{}
 	for _, name := range slices.Sorted(maps.Keys(o.left)) {
 		if !effectForm.MatchString(name) {
 			p.wrong("effects."+name, "is no name of an effect, nor how some begin: it must match %s", effectForm)
 			continue
 		}
 		one := p.object("effects."+name, o.left[name])
-		e := Effect{Compensable: one.truth("compensable"), Units: one.number("units", false, 1, maxUnits)}
+		compensable := one.truth("compensable")
+		e := lifecycle.EffectTerms{Units: one.number("units", false, 1, maxUnits)}
 		switch _, named := one.left["by"]; {
-		case e.Compensable:
+		case compensable:
 			e.By = one.text("by", lifecycle.MaxIDBytes)
 		case named:
 			delete(one.left, "by")
