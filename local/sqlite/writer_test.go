@@ -127,21 +127,21 @@ func TestBatchRefusal(t *testing.T) {
 	})
 }
 
-// TestBatchMistake: one write repeats a receipt, which breaks the transaction of
-// all. The others are written all the same.
+// TestBatchMistake: one write repeats a chunk, which breaks the transaction of all. The
+// others are written all the same.
 func TestBatchMistake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(pointBegin)
 		l := open(t, t.TempDir(), Options{NoSync: true, fault: g.fault})
 		a, b := created(t, l), created(t, l)
-		receipt := []ledger.Receipt{{Producer: "client", EventID: "m", Digest: "d", Seq: 2}}
+		chunk := []ledger.ChunkReceipt{{Artifact: "a", Revision: 1, Number: 1, Checksum: "d", Seq: 2}}
 		first := benchNext(a.Head)
-		first.Receipts = receipt
+		first.Chunks = chunk
 		if err := l.Commit(t.Context(), first); err != nil {
 			t.Fatal(err)
 		}
 		again := benchNext(first.Head)
-		again.Receipts = receipt
+		again.Chunks = chunk
 		errs, _ := together(t, l, g, nil,
 			func() error { return l.Commit(t.Context(), benchNext(b.Head)) },
 			func() error { return l.Commit(t.Context(), again) },
@@ -151,7 +151,7 @@ func TestBatchMistake(t *testing.T) {
 			t.Errorf("the others got %v and %v", errs[0], errs[2])
 		}
 		if _, conflict := errors.AsType[*ledger.Conflict](errs[1]); errs[1] == nil || conflict || errors.Is(errs[1], ledger.ErrUnavailable) {
-			t.Errorf("a repeated receipt: error %v, want a plain one", errs[1])
+			t.Errorf("a repeated chunk: error %v, want a plain one", errs[1])
 		}
 		wantSeq(t, l, a.Head.Ref(), 2)
 		wantSeq(t, l, b.Head.Ref(), 3)
