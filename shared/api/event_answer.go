@@ -3,9 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/holdfast-a2a/holdfast/shared/ledger"
@@ -92,15 +89,22 @@ func (c *call) workOf(ctx context.Context, h lifecycle.Head, producer string) (*
 		return nil, err
 	}
 	out := &work{ContextID: h.ContextID, Artifacts: []artifactAtHand{}, Deadline: wireTime(h.LifeEndsAt), Last: lastReport{Seq: mark.Seq, EventID: mark.EventID}}
-	ev, err := c.eventAt(ctx, ref, h.MessageSeq)
+	ev, err := ledger.EventAt(ctx, l, ref, h.MessageSeq)
 	if err != nil {
 		return nil, err
 	}
-	if out.Message, err = c.hydrate(ctx, ref, ev.Message); err != nil {
-		return nil, err
+	if out.Message, err = ledger.Whole(ctx, c.Blobs, ref, ev.Message); err != nil {
+		return nil, err // a worker need not be a caller, and has no other way to the bytes
+	}
+	if ev.Message != nil {
+		for _, p := range ev.Message.Parts {
+			if _, moved := lifecycle.AsBlob(p); moved {
+				delete(p.Metadata, lifecycle.ExtensionURI) // it is about the blob
+			}
+		}
 	}
 	if h.CheckpointSeq > 0 {
-		if ev, err = c.eventAt(ctx, ref, h.CheckpointSeq); err != nil {
+		if ev, err = ledger.EventAt(ctx, l, ref, h.CheckpointSeq); err != nil {
 			return nil, err
 		}
 		if ev.Checkpoint != nil {
@@ -115,42 +119,4 @@ func (c *call) workOf(ctx context.Context, h lifecycle.Head, producer string) (*
 		out.Artifacts = append(out.Artifacts, artifactAtHand{ID: a.ID, Revision: a.Revision, Chunks: a.Chunks, Bytes: a.Bytes, Sealed: a.Sealed})
 	}
 	return out, err
-}
-
-// eventAt reads what happened at a sequence.
-func (c *call) eventAt(ctx context.Context, ref lifecycle.Ref, seq uint64) (lifecycle.Event, error) {
-	entries, err := c.Authority.Ledger.Entries(ctx, ref, seq-1, 1)
-	if err != nil || len(entries) == 0 {
-		return lifecycle.Event{}, err
-	}
-	return entries[0].Event()
-}
-
-// hydrate is a message with the bytes that were moved to the blob store: a worker
-// need not be a caller, and has no other way to them.
-func (c *call) hydrate(ctx context.Context, ref lifecycle.Ref, m *a2a.Message) (*a2a.Message, error) {
-	if m == nil {
-		return nil, nil
-	}
-	out := *m
-	out.Parts = make(a2a.ContentParts, 0, len(m.Parts))
-	for _, p := range m.Parts {
-		part := *p
-		if blob, moved := lifecycle.AsBlob(p); moved {
-			content, err := c.Blobs.Get(ctx, ref, blob.Digest)
-			if errors.Is(err, ledger.ErrNotFound) {
-				return nil, fmt.Errorf("blob %s of task %s is missing", blob.Digest, ref)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if part.Content, err = blob.Content(content); err != nil {
-				return nil, err
-			}
-			part.Metadata = maps.Clone(p.Metadata)
-			delete(part.Metadata, lifecycle.ExtensionURI) // it is about the blob
-		}
-		out.Parts = append(out.Parts, &part)
-	}
-	return &out, nil
 }

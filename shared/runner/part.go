@@ -75,32 +75,6 @@ func (s *session) storePart(ctx context.Context, p *a2a.Part, content []byte) (*
 	return lifecycle.BlobPart(p, ref), nil
 }
 
-// hydrate gives a step the bytes that were moved to the blob store.
-func (r *Runner) hydrate(ctx context.Context, ref lifecycle.Ref, m *a2a.Message) (*a2a.Message, error) {
-	if m == nil {
-		return nil, nil
-	}
-	out := *m
-	out.Parts = make(a2a.ContentParts, 0, len(m.Parts))
-	for _, p := range m.Parts {
-		blob, moved := lifecycle.AsBlob(p)
-		if !moved {
-			out.Parts = append(out.Parts, p)
-			continue
-		}
-		content, err := r.Blobs.Get(ctx, ref, blob.Digest)
-		if err != nil {
-			return nil, fmt.Errorf("the bytes of a message part: %w", err)
-		}
-		part := *p
-		if part.Content, err = blob.Content(content); err != nil {
-			return nil, fmt.Errorf("the bytes of a message part: %w", err)
-		}
-		out.Parts = append(out.Parts, &part)
-	}
-	return &out, nil
-}
-
 // copied is a message that a step may change without its rerun seeing it.
 func copied(m *a2a.Message) *a2a.Message {
 	if m == nil {

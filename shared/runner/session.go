@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -80,15 +79,15 @@ func (t turn) Unlock() { <-t }
 // open loads what the next step needs: the checkpoint and the latest message.
 func (r *Runner) open(ctx context.Context, ag *agent.Agent, in Input, t lifecycle.Task) (*session, error) {
 	s := &session{Runner: r, mu: make(turn, 1), in: in, agent: ag, task: t, fence: t.Fence, open: map[opened]bool{}, began: r.Authority.Now(), stopAt: in.DeadlineAt.Add(-r.Reserve)}
-	message, err := r.event(ctx, in.Ref, t.MessageSeq)
+	message, err := ledger.EventAt(ctx, r.Authority.Ledger, in.Ref, t.MessageSeq)
 	if err != nil {
 		return nil, err
 	}
-	if s.message, err = r.hydrate(ctx, in.Ref, message.Message); err != nil {
+	if s.message, err = ledger.Whole(ctx, r.Blobs, in.Ref, message.Message); err != nil {
 		return nil, err
 	}
 	if t.CheckpointSeq > 0 {
-		ev, err := r.event(ctx, in.Ref, t.CheckpointSeq)
+		ev, err := ledger.EventAt(ctx, r.Authority.Ledger, in.Ref, t.CheckpointSeq)
 		if err != nil {
 			return nil, err
 		}
@@ -98,17 +97,6 @@ func (r *Runner) open(ctx context.Context, ag *agent.Agent, in Input, t lifecycl
 	s.renewal = min(r.Renewal, s.lease/renewals)
 	s.heartbeat = time.AfterFunc(s.renewal, s.renew)
 	return s, nil
-}
-
-func (r *Runner) event(ctx context.Context, ref lifecycle.Ref, seq uint64) (lifecycle.Event, error) {
-	entries, err := r.Authority.Ledger.Entries(ctx, ref, seq-1, 1)
-	if err != nil {
-		return lifecycle.Event{}, err
-	}
-	if len(entries) != 1 || entries[0].Seq != seq {
-		return lifecycle.Event{}, fmt.Errorf("task %s has no entry %d", ref, seq)
-	}
-	return entries[0].Event()
 }
 
 // close ends the session, and tells of calls whose end is not recorded.
