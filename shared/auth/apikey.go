@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -66,7 +67,7 @@ func checkKeys(list []KeyEntry) (problems []error) {
 				wrong("unknown scope: the scopes are caller, producer, operator:read, operator:act")
 			}
 		}
-		for _, id := range []string{"name\x00" + e.Tenant + "\x00" + e.Name, "sha256\x00" + e.SHA256} {
+		for _, id := range []string{"name\x00" + e.Tenant + "\x00" + e.Name, "sha256\x00" + strings.ToLower(e.SHA256)} {
 			if first, again := seen[id]; again {
 				wrong("the same name or sha256 as key %d", first)
 			} else {

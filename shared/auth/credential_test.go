@@ -104,7 +104,7 @@ func TestKeyProblems(t *testing.T) {
 		}
 	}
 	_, err := auth.ParseKeys([]byte(`[{"tenant":"","name":"b","sha256":"x","scopes":["root"]},
-		{"tenant":"t","name":"n","sha256":"` + digest("1") + `"},{"tenant":"t","name":"n","sha256":"` + digest("1") + `"}]`))
+		{"tenant":"t","name":"n","sha256":"` + digest("1") + `"},{"tenant":"t","name":"n","sha256":"` + strings.ToUpper(digest("1")) + `"}]`))
 	if err == nil {
 		t.Fatal("no problem was found")
 	}
