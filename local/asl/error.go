@@ -51,7 +51,7 @@ const (
 )
 
 // Error is a failure as the States Language sees it. An Invoke that returns one decides the name that Retry and Catch
-// match; so does any error with a method ErrorName() string.
+// match.
 type Error struct {
 	Name  string // matched against ErrorEquals, case and all
 	Cause string // for people
@@ -60,19 +60,10 @@ type Error struct {
 // Error gives name and cause.
 func (e *Error) Error() string { return e.Name + ": " + e.Cause }
 
-// named is an error that brings its own States Language name.
-type named interface {
-	error
-	ErrorName() string
-}
-
 // asError turns an invocation's error into a States Language error.
 func asError(err error) *Error {
 	if own, ok := errors.AsType[*Error](err); ok {
 		return newError(own.Name, own.Cause)
-	}
-	if own, ok := errors.AsType[named](err); ok {
-		return newError(own.ErrorName(), err.Error())
 	}
 	return newError(nameUnknown, err.Error())
 }

@@ -18,7 +18,7 @@ const defaultMaxClosed = 65_536
 type Options struct {
 	// Invoke calls a function with a payload and gives its result. It is called from many goroutines at once. The context ends with
 	// the attempt's time limit, which is also its deadline; a result that comes later is ignored. The error's name is that of [Error],
-	// or of a method ErrorName() string, else Lambda.Unknown. A panic becomes an error of that name, without its stack.
+	// else Lambda.Unknown. A panic becomes an error of that name, without its stack.
 	Invoke func(ctx context.Context, function string, payload json.RawMessage) (json.RawMessage, error)
 	// Now gives the instants of the context object.
 	Now func() time.Time

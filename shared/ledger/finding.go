@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 	"unicode/utf8"
 
@@ -62,11 +61,8 @@ type Unread struct {
 
 // CheckKind bounds the name of a kind. Adapters call it first.
 func CheckKind(kind string) error {
-	switch {
-	case kind == "" || !utf8.ValidString(kind):
+	if kind == "" || !utf8.ValidString(kind) {
 		return errors.New("a finding's kind is a name")
-	case len(kind) > lifecycle.MaxNameBytes:
-		return fmt.Errorf("%w: a finding's kind has %d bytes, the limit is %d", ErrTooLarge, len(kind), lifecycle.MaxNameBytes)
 	}
-	return nil
+	return bounded("a finding's kind", kind, lifecycle.MaxNameBytes)
 }
