@@ -3,7 +3,7 @@
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 FUZZTIME    ?= 20s
-CRASH_EVERY ?= 10
+CRASH_EVERY ?= 20
 BENCH_FLAGS ?=
 GROWTH_FLAGS ?=
 SOAK_FLAGS  ?=
