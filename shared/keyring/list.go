@@ -82,13 +82,22 @@ func (r *Ring) change(ctx context.Context, use Use, next func(keys []Key) ([]Key
 		if err != nil {
 			return err
 		}
-		done := true
-		switch {
-		case l.raw == nil:
-			var kept []byte
-			kept, err = r.store.Secret(ctx, listName, raw)
-			done = bytes.Equal(kept, raw)
-		case !bytes.Equal(l.raw, raw):
+		if l.raw == nil {
+			// First it is written down that no key was replaced, which is the same whoever
+			// does: two who replace the same key in the same second would write one list.
+			none, err := l.with(use, l.of(use))
+			if err != nil {
+				return err
+			}
+			if l.raw, err = r.store.Secret(ctx, listName, none); err != nil {
+				return err
+			}
+			if !bytes.Equal(l.raw, none) {
+				continue
+			}
+		}
+		done := bytes.Equal(l.raw, raw)
+		if !done {
 			done, err = r.store.Replace(ctx, listName, l.raw, raw)
 		}
 		if err != nil || done {
