@@ -54,9 +54,12 @@ func (l *Ledger) Create(ctx context.Context, c ledger.Creation) error {
 
 // taken says whom a key belongs to.
 func (l *Ledger) taken(ctx context.Context, k ledger.Key, old item) error {
-	note, err := decodePlain[ledger.KeyNote](old, "a submission key")
+	var note ledger.KeyNote
+	var err error
 	if old == nil {
 		note, err = l.Key(ctx, k)
+	} else {
+		note, err = decodePlain[ledger.KeyNote](old, "a submission key")
 	}
 	if err != nil {
 		return err

@@ -3,8 +3,8 @@ package node
 import "runtime/debug"
 
 // collectorPercent is how much a serving process may grow between two collections, in
-// percent of what is alive: twice Go's own, which spares a fifteenth of the work under
-// load for some 50 MiB.
+// percent of what is alive: twice Go's own, which spares a tenth of the work under load
+// for some 45 MiB.
 const collectorPercent = 200
 
 // TuneMemory is for processes that serve nothing but a node. Who has set GOGC to anything

@@ -93,10 +93,11 @@ func (c *call) workOf(ctx context.Context, h lifecycle.Head, producer string) (*
 	if err != nil {
 		return nil, err
 	}
+	// A worker need not be a caller, and has no other way to the bytes.
 	if out.Message, err = ledger.Whole(ctx, c.Blobs, ref, ev.Message); err != nil {
-		return nil, err // a worker need not be a caller, and has no other way to the bytes
+		return nil, err
 	}
-	if ev.Message != nil {
+	if ev.Message != nil { // the metadata of its parts is that of the whole one's
 		for _, p := range ev.Message.Parts {
 			if _, moved := lifecycle.AsBlob(p); moved {
 				delete(p.Metadata, lifecycle.ExtensionURI) // it is about the blob

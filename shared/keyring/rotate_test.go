@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,6 +157,45 @@ func TestRotationRaces(t *testing.T) {
 			t.Errorf("key %s: %d bytes, %v", name, len(seed), err)
 		}
 		seen[name] = true
+	}
+}
+
+// together is a store in which the first two who look for the list of keys find none.
+type together struct {
+	keyring.Memory
+
+	looked atomic.Int32
+	both   chan struct{}
+}
+
+// Secret implements keyring.Store.
+func (s *together) Secret(ctx context.Context, name string, fresh []byte) ([]byte, error) {
+	got, err := s.Memory.Secret(ctx, name, fresh)
+	if name == "ring" && fresh == nil && s.looked.Load() < 2 {
+		if s.looked.Add(1) == 2 {
+			close(s.both)
+		}
+		<-s.both
+	}
+	return got, err
+}
+
+// Two who are the first to replace the same key, in the same second, have made two.
+func TestFirstRotations(t *testing.T) {
+	store := &together{both: make(chan struct{})}
+	var all sync.WaitGroup
+	var made [2]int
+	for i := range made {
+		all.Go(func() {
+			var err error
+			if made[i], err = keyring.New(store).Rotate(t.Context(), keyring.Webhook, begin); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if made[0]+made[1] != 2+3 || made[0] == made[1] {
+		t.Errorf("both were told of keys %v, want 2 and 3", made)
 	}
 }
 
